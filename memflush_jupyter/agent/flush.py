@@ -1,0 +1,314 @@
+"""The pre-compaction memory flush: a side branch that saves durable notes to the daily file (section C of the behaviours)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import uuid
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from memflush_jupyter.agent import prompting
+from memflush_jupyter.agent.branches import SIDE_REPLY_TOKENS, SideJob, ask, chunked, transcript
+from memflush_jupyter.agent.notes import Draft, attribute, origin_of, spoken_text
+from memflush_jupyter.agent.parts import with_instruction
+from memflush_jupyter.agent.tools.base import check_input
+from memflush_jupyter.agent.tools.memory_tools import MEMORY_WRITE, MemoryWrite
+from memflush_jupyter.errors import MemflushError, ModelError, ToolInputError
+from memflush_jupyter.events import MemoryFlushEnd, MemoryFlushStart
+from memflush_jupyter.memory import limits, salience
+from memflush_jupyter.models.client import ModelRequest
+from memflush_jupyter.models.silence import is_silent
+from memflush_jupyter.models.textcalls import parse_text_calls
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from memflush_jupyter.agent.parts import AgentParts
+    from memflush_jupyter.events import Event, FlushOutcome
+    from memflush_jupyter.models.client import ModelReply
+    from memflush_jupyter.trace.models import Block, Message, WireMessage
+
+LOCK_STALE_S = 330.0
+"""A flush lock older than the longest flush (300 s) was left by a kill (B6)."""
+FLOOR_CONFIDENCE = 0.6
+"""Candidates at or above this are written when the model did not save them (C13)."""
+FLOOR_NOTES = 20
+
+
+@dataclass(slots=True)
+class _Harvest:
+    """What the model gave: notes in its own words, and the branch so far, for a summary that rides along (C12)."""
+
+    notes: list[str] = field(default_factory=list)
+    reason: str = "notes"
+    branch: list[WireMessage] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    dropped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FlushResult:
+    """How a flush ended. ``branch`` continues the request's messages where its results can ride with the next instruction."""
+
+    outcome: FlushOutcome
+    saved: int = 0
+    file: str | None = None
+    reason: str = ""
+    notes: list[str] = field(default_factory=list)
+    branch: list[WireMessage] = field(default_factory=list)
+
+
+class Flush:
+    """Runs flushes with one set of parts. ``emit`` gets one ``MemoryFlushStart`` and exactly one ``MemoryFlushEnd`` each (C15)."""
+
+    def __init__(self, parts: AgentParts, emit: Callable[[Event], None]) -> None:
+        self._parts = parts
+        self._emit = emit
+        self._owner = f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
+
+    async def run(self, job: SideJob) -> FlushResult:
+        """Flush what ``job.uncovered`` holds; never raises but for cancellation."""
+        flush_id = f"{job.trace}:{job.compaction_count}:{job.head}"
+        self._emit(MemoryFlushStart(flush_id, job.trace, job.reason, job.background))
+        result = FlushResult("cancelled", reason="interrupted")
+        try:
+            result = await self._locked(job)
+        except asyncio.CancelledError:
+            self._log(job, result)
+            raise
+        finally:
+            self._emit(MemoryFlushEnd(flush_id, job.trace, result.saved, result.outcome, result.reason, result.file, list(result.notes)))
+        return result
+
+    async def _locked(self, job: SideJob) -> FlushResult:
+        store = self._parts.store
+        lock = f"flush:{job.trace}"
+        if not store.acquire(lock, self._owner, stale_after_s=LOCK_STALE_S):
+            result = FlushResult("skipped", reason="another flush of this trace is running")
+            self._log(job, result)
+            return result
+        try:
+            return await self._flush(job)
+        finally:
+            store.release(lock, self._owner)
+
+    async def _flush(self, job: SideJob) -> FlushResult:
+        assert self._parts.writer is not None  # noqa: S101 - the gate skips a run without memory
+        candidates = salience.extract(_sources(job.uncovered))
+        try:
+            harvest = await self._harvest(job, [candidate.text for candidate in candidates])
+            failure = ""
+        except MemflushError as error:
+            harvest, failure = _Harvest(), str(error)
+        except Exception as error:  # noqa: BLE001 - whatever goes wrong in a flush, the turn goes on (P2)
+            harvest, failure = _Harvest(), f"{type(error).__name__}: {error}"
+        try:
+            return self._write(job, harvest, candidates, failure)
+        except (MemflushError, OSError) as error:
+            return self._failed(job, failure or str(error))
+
+    def _write(self, job: SideJob, harvest: _Harvest, candidates: Sequence[salience.Candidate], failure: str) -> FlushResult:
+        parts, config = self._parts, self._parts.config
+        assert parts.writer is not None  # noqa: S101 - as above
+        row = parts.store.trace(job.trace)
+        final = job.last_chance or row.flush_failures + 1 >= config.flush_max_failures
+        if failure and not (config.flush_floor and final):
+            return self._failed(job, failure)
+        drafts = [Draft(note, *attribute(note, job.uncovered)) for note in limits.clean_notes(harvest.notes, prompt_sentences=prompting.own_sentences(config))]
+        kept = parts.writer.write(job.trace, drafts, limit=config.flush_max_notes)
+        floor_ids: list[str] = []
+        texts, file = list(kept.texts), kept.file
+        if config.flush_floor:
+            lines = parts.writer.lines()
+            missed = [one for one in candidates if one.confidence >= FLOOR_CONFIDENCE and not limits.covered(one.text, lines)]
+            floor = parts.writer.write(job.trace, [Draft(one.text, one.sequence, one.origin, floor=True) for one in missed], limit=FLOOR_NOTES)
+            floor_ids, file = floor.ids, file or floor.file
+            texts += floor.texts
+        outcome: FlushOutcome = "saved" if kept.ids else "floor" if floor_ids else "silent"
+        reason = "; ".join(filter(None, [f"failed: {failure}" if failure else harvest.reason, *harvest.faults]))
+        event = {
+            "outcome": outcome, "reason": reason, "trigger": job.reason, "saved": len(kept.ids) + len(floor_ids), "floor": len(floor_ids),
+            "known": kept.known, "file": file, "through": job.head, "cycle": job.compaction_count, "prompt": f"flush@{prompting.load('flush').version}",
+        }  # fmt: skip
+        parts.store.record_flush(job.trace, compaction_count=job.compaction_count, flushed_through=job.head, notes=[*kept.ids, *floor_ids], event=event)
+        if failure:
+            parts.store.record_flush_failure(job.trace, reason=failure)
+        return FlushResult(outcome, len(kept.ids) + len(floor_ids), file, reason, texts, harvest.branch)
+
+    def _failed(self, job: SideJob, failure: str) -> FlushResult:
+        self._parts.store.record_flush_failure(job.trace, reason=failure)
+        result = FlushResult("failed", reason=self._parts.redact(failure)[:600])
+        self._log(job, result)
+        return result
+
+    def _log(self, job: SideJob, result: FlushResult) -> None:
+        data = {"outcome": result.outcome, "reason": result.reason[:600], "trigger": job.reason, "through": job.head, "cycle": job.compaction_count}
+        self._parts.store.log(job.trace, "flush", data)
+
+    # -- the model -------------------------------------------------------------------------------------------------------------
+
+    async def _harvest(self, job: SideJob, candidates: list[str]) -> _Harvest:
+        config = self._parts.config
+        models = [config.flush_model or job.model, *(config.flush_fallbacks if config.flush_model else [])]
+        failure: ModelError | None = None
+        for model in models:
+            try:
+                info = job.info if model == job.model else await self._parts.client.info(model)
+                fits = job.used + prompting.FLUSH_INSTRUCTION_TOKENS + SIDE_REPLY_TOKENS // 2 <= info.window
+                if model == job.model and fits:
+                    return await self._on_prefix(job, candidates)
+                return await self._slim(replace(job, model=model, info=info), candidates)
+            except ModelError as error:
+                failure = error
+        raise failure or ModelError("No model is configured for the flush.")
+
+    async def _on_prefix(self, job: SideJob, candidates: list[str]) -> _Harvest:
+        """The same system prompt, tools and messages as the main path, so that the provider's cache serves the prefix."""
+        instruction = prompting.flush_text(self._parts.config, candidates, self._parts.counter(job.model).text)
+        room = job.info.window - job.used - prompting.FLUSH_INSTRUCTION_TOKENS
+        request = ModelRequest(
+            model=job.model,
+            system=job.frame.system,
+            tools=job.frame.tools,
+            messages=with_instruction(job.wire, [{"type": "text", "text": instruction}]),
+            max_tokens=max(256, min(SIDE_REPLY_TOKENS, job.info.max_output, room)),
+            purpose="flush",
+        )
+        return await self._rounds(job, request, instruction)
+
+    async def _slim(self, job: SideJob, candidates: list[str]) -> _Harvest:
+        """Only what was not flushed yet, as a transcript in chunks that fit: for another model, or a context that no longer fits."""
+        config, count = self._parts.config, self._parts.counter(job.model).text
+        tools = [_memory_write_schema(job)]
+        instruction = prompting.flush_text(config, candidates, count)
+        reply_room = min(SIDE_REPLY_TOKENS, job.info.max_output, job.info.window // 4)
+        budget = job.info.window - reply_room - count(instruction) - count(prompting.flush_system_text(config)) - 400
+        whole = _Harvest()
+        for chunk in chunked(transcript(job.uncovered), max(budget, 256), count):
+            text = f"<transcript>\n{chunk}\n</transcript>\n\n{instruction}"
+            request = ModelRequest(
+                model=job.model,
+                system=[{"type": "text", "text": prompting.flush_system_text(config)}],
+                tools=tools,
+                messages=[{"role": "user", "content": [{"type": "text", "text": text}]}],
+                max_tokens=reply_room,
+                purpose="flush",
+            )
+            part = await self._rounds(job, request, instruction)
+            whole.notes += part.notes
+            whole.faults += part.faults
+            whole.reason = part.reason
+        return whole
+
+    async def _rounds(self, job: SideJob, request: ModelRequest, instruction: str) -> _Harvest:
+        parts, config = self._parts, self._parts.config
+        harvest = _Harvest()
+        aside = parts.store.append(
+            job.trace, role="user", kind="instruction", content=[{"type": "text", "text": instruction}], parent=job.head, branch="flush", meta={"reason": job.reason}
+        )
+        for _ in range(config.flush_max_rounds):
+            reply = await ask(parts.client, request, silence_s=config.flush_timeout_s, total_s=config.flush_total_timeout_s)
+            parts.spending.add(reply, job.info)
+            if reply.fault:
+                raise ModelError(reply.fault)
+            content, calls, text = _calls(reply, request.tools)
+            aside = parts.store.append(
+                job.trace, role="assistant", kind="reply", content=content, parent=aside.sequence, branch="flush", usage=reply.usage, stop_reason=reply.stop_reason
+            )
+            if not calls:
+                _without_calls(harvest, text, keep_text=config.flush_text_as_note)
+                return harvest
+            results = [self._answer(call, harvest, trusted=reply.trustworthy) for call in calls]
+            aside = parts.store.append(job.trace, role="user", kind="results", content=results, parent=aside.sequence, branch="flush")
+            branch = [*request.messages, {"role": "assistant", "content": content}, {"role": "user", "content": results}]
+            harvest.branch = branch
+            if harvest.notes:
+                return harvest
+            request = replace(request, messages=branch)
+        harvest.reason = f"no note after {config.flush_max_rounds} rounds"
+        return harvest
+
+    def _answer(self, call: Block, harvest: _Harvest, *, trusted: bool) -> Block:
+        """Execute ``memory_write``, refuse everything else (C4)."""
+        name = call["name"]
+        if name != MEMORY_WRITE:
+            return _result(call, f"{name} is not available while memory is saved; only {MEMORY_WRITE} is.", is_error=True)
+        if not trusted:
+            return _result(call, "This call was cut off and was not run; call again with fewer or shorter notes.", is_error=True)
+        try:
+            given = check_input(_WRITE_SHAPE, call["input"])
+        except ToolInputError as error:
+            return _result(call, str(error), is_error=True)
+        notes = [note for note in given["notes"] if note.strip()]
+        harvest.notes += notes
+        asked = given.get("file")
+        if asked and self._parts.memory is not None and asked.removeprefix("memory/") != self._parts.memory.daily_name():
+            harvest.faults.append(f"asked for {asked!r}")
+            return _result(call, f"Saved to today's file: {asked!r} cannot be chosen in a flush.", is_error=True)
+        return _result(call, f"{len(notes)} received." if notes else "No note was given.", is_error=not notes)
+
+
+class _WriteShape:
+    """Only the shape of ``memory_write``, to check a call that the flush itself executes."""
+
+    name = MEMORY_WRITE
+    description = ""
+    approval = False
+    parallel = False
+    input_schema: dict[str, Any] = {  # noqa: RUF012 - a constant schema, never changed
+        "type": "object",
+        "properties": {"notes": {"type": "array", "items": {"type": "string"}}, "file": {"type": "string"}},
+        "required": ["notes"],
+    }
+    run = MemoryWrite.run  # never called: the flush answers the call itself
+
+
+_WRITE_SHAPE: Any = _WriteShape()
+
+
+def _memory_write_schema(job: SideJob) -> dict[str, Any]:
+    return next(
+        (tool for tool in job.frame.tools if tool["name"] == MEMORY_WRITE),
+        {"name": MEMORY_WRITE, "description": MemoryWrite.description, "input_schema": _WriteShape.input_schema},
+    )
+
+
+def _sources(messages: Sequence[Message]) -> list[salience.SourceText]:
+    return [
+        salience.SourceText(spoken_text(message), origin_of(message), message.trace, message.sequence)
+        for message in messages
+        if message.kind in {"prompt", "reply", "results"}
+    ]
+
+
+def _calls(reply: ModelReply, tools: list[dict[str, Any]]) -> tuple[list[Block], list[Block], str]:
+    """The reply's content, its tool calls (also those written as text, C7), and its remaining text."""
+    calls = [block for block in reply.content if block.get("type") == "tool_use"]
+    text = "\n".join(block["text"] for block in reply.content if block.get("type") == "text")
+    if calls or not text.strip():
+        return reply.content, calls, text
+    rest, written = parse_text_calls(text, tools)
+    if not written:
+        return reply.content, [], text
+    kept: list[Block] = [{"type": "text", "text": rest}] if rest.strip() else []
+    return [*kept, *written], written, rest
+
+
+def _without_calls(harvest: _Harvest, text: str, *, keep_text: bool) -> None:
+    if not text.strip():
+        harvest.reason = "empty reply"
+    elif is_silent(text):
+        harvest.reason = "silent"
+    elif keep_text:
+        harvest.notes.append(text.strip())
+        harvest.reason = "text kept as a note"
+    else:
+        harvest.reason = "text that is neither call nor silence"
+
+
+def _result(call: Block, text: str, *, is_error: bool = False) -> Block:
+    made: Block = {"type": "tool_result", "tool_use_id": call["id"], "content": [{"type": "text", "text": text}]}
+    if is_error:
+        made["is_error"] = True
+    return made
