@@ -1,0 +1,186 @@
+"""What a secret looks like: one table of key formats, and the patterns for secrets that are known by their surroundings.
+
+A rule's ``hints`` are literal strings, one of which stands in every match: text that holds none of them is never
+scanned with the pattern, which is what makes the redactor fast on ordinary data. The formats are those that the
+services themselves publish (prefix, alphabet, length). Patterns match the secret itself as group ``s`` where more
+than the secret is needed to recognise it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_START = r"(?<![A-Za-z0-9_])"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One kind of secret. ``lowered``: the hints are looked for in the lower-cased text."""
+
+    kind: str
+    hints: tuple[str, ...]
+    pattern: re.Pattern[str]
+    lowered: bool = False
+
+
+def _key(kind: str, prefixes: str, body: str) -> Rule:
+    """Build the rule of a key that starts with one of ``prefixes`` (separated by spaces) followed by ``body``."""
+    names = tuple(prefixes.split())
+    starts = "|".join(re.escape(name) for name in names)
+    return Rule(kind, names, re.compile(rf"{_START}(?:{starts}){body}"))
+
+
+def _near(kind: str, hints: str, pattern: str) -> Rule:
+    """Build the rule of a secret that is told by its surroundings, in any case."""
+    return Rule(kind, tuple(hints.split()), re.compile(pattern, re.IGNORECASE), lowered=True)
+
+
+_URL_SAFE = r"[A-Za-z0-9_-]"
+
+KEYS: tuple[Rule, ...] = (
+    _key("Anthropic key", "sk-ant-", rf"{_URL_SAFE}{{16,}}"),
+    _key("OpenAI key", "sk-proj- sk-svcacct- sk-admin- sk-None-", rf"{_URL_SAFE}{{20,}}"),
+    _key("OpenRouter key", "sk-or-", rf"{_URL_SAFE}{{20,}}"),
+    _key("API key", "sk-", r"(?=[A-Za-z]*\d)[A-Za-z0-9]{20,}"),
+    _key("AWS access key", "AKIA ASIA ABIA ACCA", r"[0-9A-Z]{16}(?![0-9A-Za-z])"),
+    _key("AWS Bedrock key", "ABSK", r"[A-Za-z0-9+/]{40,}={0,2}"),
+    _key("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", r"[A-Za-z0-9]{30,}"),
+    _key("GitHub token", "github_pat_", r"[A-Za-z0-9_]{22,}"),
+    _key("GitLab token", "glpat- gldt- glft- glsoat- glrt- glcbt- glimt- glptt- glagent- gloas- GR1348941", rf"{_URL_SAFE}{{18,}}"),
+    _key("Google API key", "AIza", rf"{_URL_SAFE}{{35}}(?!{_URL_SAFE})"),
+    _key("Google OAuth secret", "GOCSPX-", rf"{_URL_SAFE}{{20,}}"),
+    _key("Google OAuth token", "ya29.", rf"{_URL_SAFE}{{20,}}"),
+    _key("Google refresh token", "1//0", rf"{_URL_SAFE}{{30,}}"),
+    _key("Slack token", "xoxb- xoxp- xoxa- xoxr- xoxs- xoxo- xoxe- xoxc- xoxd- xapp-", r"[A-Za-z0-9%.-]{10,}"),
+    _key("Stripe key", "sk_live_ rk_live_ sk_test_ rk_test_ whsec_", r"[0-9a-zA-Z+/=]{16,}"),
+    _key("Hugging Face token", "hf_ api_org_", r"[A-Za-z0-9]{30,}"),
+    _key("PyPI token", "pypi-", rf"Ag{_URL_SAFE}{{40,}}"),
+    _key("npm token", "npm_", r"[A-Za-z0-9]{36}"),
+    _key("SendGrid key", "SG.", rf"{_URL_SAFE}{{16,}}\.{_URL_SAFE}{{30,}}"),
+    _key("Square token", "sq0csp- sq0atp- sq0idp-", rf"{_URL_SAFE}{{22,}}"),
+    _key("Shopify token", "shpat_ shpca_ shppa_ shpss_", r"[a-fA-F0-9]{32}"),
+    _key("DigitalOcean token", "dop_v1_ doo_v1_ dor_v1_", r"[a-f0-9]{64}"),
+    _key("Databricks token", "dapi", r"[a-f0-9]{32}(?:-\d)?(?![A-Za-z0-9])"),
+    _key("Vault token", "hvs. hvb. hvr.", rf"{_URL_SAFE}{{24,}}"),
+    _key("Terraform token", "atlasv1.", rf"{_URL_SAFE}{{40,}}"),
+    _key("Grafana token", "glsa_ glc_", r"[A-Za-z0-9+/_=]{32,}"),
+    _key("New Relic key", "NRAK- NRJS- NRII-", r"[A-Za-z0-9_-]{19,}"),
+    _key("Postman key", "PMAK-", r"[a-f0-9]{24}-[a-f0-9]{34}"),
+    _key("Linear key", "lin_api_ lin_oauth_", r"[A-Za-z0-9]{32,}"),
+    _key("Notion token", "ntn_ secret_", r"[A-Za-z0-9]{40,}"),
+    _key("Airtable token", "pat", r"[A-Za-z0-9]{14}\.[a-f0-9]{64}"),
+    _key("Figma token", "figd_", rf"{_URL_SAFE}{{36,}}"),
+    _key("Groq key", "gsk_", r"[A-Za-z0-9]{40,}"),
+    _key("xAI key", "xai-", r"[A-Za-z0-9]{40,}"),
+    _key("Perplexity key", "pplx-", r"[A-Za-z0-9]{40,}"),
+    _key("Replicate token", "r8_", r"[A-Za-z0-9]{36,}"),
+    _key("Fireworks key", "fw_", r"[A-Za-z0-9]{22,}(?<=\d[A-Za-z0-9])"),
+    _key("NVIDIA key", "nvapi-", rf"{_URL_SAFE}{{50,}}"),
+    _key("Pinecone key", "pcsk_", r"[A-Za-z0-9_]{40,}"),
+    _key("Tavily key", "tvly-", rf"{_URL_SAFE}{{20,}}"),
+    _key("LangSmith key", "lsv2_pt_ lsv2_sk_", r"[a-f0-9]{32}_[a-f0-9]{10}"),
+    _key("Langfuse key", "sk-lf- pk-lf-", r"[a-f0-9-]{36}"),
+    _key("Sentry token", "sntrys_ sntryu_", r"[A-Za-z0-9+/=_]{40,}"),
+    _key("Doppler token", "dp.pt. dp.st. dp.ct. dp.sa.", r"[A-Za-z0-9_.-]{40,}"),
+    _key("Docker token", "dckr_pat_ dckr_oat_", rf"{_URL_SAFE}{{20,}}"),
+    _key("Prefect key", "pnu_ pnb_", r"[A-Za-z0-9]{36}"),
+    _key("PlanetScale token", "pscale_tkn_ pscale_pw_ pscale_oauth_", r"[A-Za-z0-9_.=-]{32,}"),
+    _key("Supabase key", "sbp_ sb_secret_", r"[A-Za-z0-9_-]{20,}"),
+    _key("Netlify token", "nfp_", r"[A-Za-z0-9]{36,}"),
+    _key("Fly token", "fo1_", rf"{_URL_SAFE}{{40,}}"),
+    _key("Fly token", "fm2_", r"[A-Za-z0-9+/=_-]{100,}"),
+    _key("Atlassian token", "ATATT3 ATCTT3 ATBB", r"[A-Za-z0-9_=-]{20,}"),
+    _key("Dropbox token", "sl.", rf"(?=[A-Za-z_-]*\d){_URL_SAFE}{{60,}}"),
+    _key("Facebook token", "EAACEdEose0cBA EAAG EAAB", r"[0-9A-Za-z]{60,}"),
+    _key("Mapbox token", "sk.eyJ", r"[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{16,}"),
+    _key("RubyGems key", "rubygems_", r"[a-f0-9]{48}"),
+    _key("crates.io token", "cio", r"[A-Za-z0-9]{32}(?![A-Za-z0-9])"),
+    _key("Age key", "AGE-SECRET-KEY-1", r"[0-9A-Z]{50,}"),
+    _key("Alibaba access key", "LTAI", r"[A-Za-z0-9]{16,26}(?![A-Za-z0-9])"),
+    _key("Tencent secret id", "AKID", r"[A-Za-z0-9]{32}(?![A-Za-z0-9])"),
+    _key("Artifactory key", "AKC", r"(?=[A-Za-z]*\d)[A-Za-z0-9]{40,}"),
+    _key("JSON web token", "eyJ", rf"{_URL_SAFE}{{8,}}\.eyJ{_URL_SAFE}{{8,}}(?:\.{_URL_SAFE}*)?"),
+    _key("encrypted web token", "eyJ", rf"{_URL_SAFE}{{16,}}(?:\.{_URL_SAFE}{{0,}}){{3}}\.{_URL_SAFE}{{10,}}"),
+    Rule("Azure AD secret", ("8Q~",), re.compile(r"(?<![A-Za-z0-9_~.-])[A-Za-z0-9_~.-]{3}8Q~[A-Za-z0-9_~.-]{31,34}(?![A-Za-z0-9_~.-])")),
+    Rule("Twilio key", ("AC", "SK"), re.compile(rf"{_START}(?:AC|SK)[a-f0-9]{{32}}(?![A-Za-z0-9])")),
+    Rule("Mailchimp key", ("-us",), re.compile(r"(?<![A-Za-z0-9])[0-9a-f]{32}-us\d{1,2}(?![A-Za-z0-9])")),
+    Rule("Mailgun key", ("key-",), re.compile(r"(?<![A-Za-z0-9])key-[0-9a-f]{32}(?![A-Za-z0-9])")),
+    Rule("Telegram token", (":AA",), re.compile(r"(?<![A-Za-z0-9])\d{8,10}:AA[0-9A-Za-z_-]{33}(?![0-9A-Za-z_-])")),
+    Rule("Discord token", ("M", "N", "O"), re.compile(r"(?<![A-Za-z0-9_.-])[MNO][A-Za-z\d_-]{23,25}\.[A-Za-z\d_-]{6}\.[A-Za-z\d_-]{27,38}(?![A-Za-z\d_-])")),
+    Rule("Slack webhook", ("hooks.slack.com",), re.compile(r"hooks\.slack\.com/(?:services|workflows)/(?P<s>[A-Za-z0-9_/-]{16,})")),
+    Rule("Discord webhook", ("/api/webhooks/",), re.compile(r"/api/webhooks/\d{15,}/(?P<s>[A-Za-z0-9_-]{40,})")),
+    Rule("Teams webhook", ("webhook.office.com",), re.compile(r"webhook\.office\.com/(?P<s>[^\s\"'<>]{20,})")),
+    Rule("Azure storage key", ("AccountKey=", "SharedAccessKey="), re.compile(r"(?:AccountKey|SharedAccessKey)=(?P<s>[A-Za-z0-9+/=]{40,})")),
+    Rule("Sentry DSN", (".ingest.",), re.compile(r"https://(?P<s>[a-f0-9]{32})@[a-z0-9.-]*ingest\.")),
+)
+"""Keys that carry their own mark. The order matters only where two kinds share a prefix: the first wins."""
+
+_VALUE_END = r"(?=[\s\"'`,;&)}\]|<>]|$)"
+_PLACEHOLDER = r"(?!\[redacted)"
+
+_SECRET_NAME = (
+    r"(?:[a-z0-9]*[_.-])*?(?:pass(?:word|wd|phrase|code)|passwd|pwd|secret(?:[_-]?(?:access[_-]?)?key)?|credentials?|"
+    r"(?:api|access|auth|secret|private|encryption|signing|master|service|account|storage|client|subscription|admin|session|consumer|app|bot|db|deploy|license)"
+    r"[_-]?(?:key|token|secret|pass(?:word)?)|(?:refresh|bearer|id|csrf|xsrf|oauth|jwt|pat|personal[_-]access|access)[_-]?token|token|"
+    r"apikey|sas[_-]?token|connection[_-]?string)"
+)
+
+SURROUNDED: tuple[Rule, ...] = (
+    _near("authorization", "authorization", r"authorization[\"']?\s*[:=]\s*[\"']?\s*(?:bearer|basic|token|digest|apikey|key)\s+(?P<s>[A-Za-z0-9._~+/=:-]{6,})"),
+    _near("bearer token", "bearer", r"\bbearer\s+(?P<s>(?=[A-Za-z._~+/=-]*\d)[A-Za-z0-9._~+/-]{16,}=*)"),
+    _near("password in a URL", "://", r"://[^\s:/?#@\"'<>\[\]{}]{0,200}:(?P<s>" + _PLACEHOLDER + r"[^\s/\"'<>{}`]{1,256})@(?=[a-z0-9\[])"),
+    _near("token in a URL", "://", r"://(?P<s>(?=[a-z_-]*\d)[a-z0-9_-]{20,})@(?=[a-z0-9\[])"),
+    _near(
+        "signature in a URL",
+        "sig= signature= security-token=",
+        r"[?&](?:sig|x-amz-signature|x-amz-security-token|x-goog-signature|signature)=(?P<s>[A-Za-z0-9%+/=_-]{16,})",
+    ),
+    _near("cookie", "cookie", r"\b(?:set-)?cookie[\"']?\s*:\s*[\"']?(?P<s>[^\s=;\"']{2,60}=[^\s;\"']{8,}(?:;\s*[^\s=;\"']{2,60}=[^\s;\"']+)*)"),
+    _near(
+        "password",
+        "--password --passwd --pass --token --api-key --secret",
+        r"--(?:password|passwd|pass|token|api-key|secret)[ =](?P<s>" + _PLACEHOLDER + r"[^\s\"'-][^\s\"']{3,})",
+    ),
+)
+
+ASSIGNED_HINTS = ("pass", "pwd", "secret", "credential", "token", "key", "connection")
+"""Names that a secret is assigned to hold one of these, in lower case."""
+
+QUOTED = re.compile(
+    rf"(?<![a-z0-9])(?P<name>{_SECRET_NAME})\\?[\"'\]]{{0,2}}\s{{0,4}}(?:=>|:=|[:=])\s{{0,4}}[rbuf]?\\?(?P<q>[\"'`])(?P<s>{_PLACEHOLDER}[^\"'`\n]{{4,400}}?)\\?(?P=q)",
+    re.IGNORECASE,
+)
+"""``password = "…"``, ``"api_key": "…"``, ``token='…'``."""
+
+UNQUOTED = re.compile(
+    rf"(?<![a-z0-9])(?P<name>{_SECRET_NAME})\\?[\"'\]]{{0,2}}\s{{0,4}}(?:=>|:=|[:=])\s{{0,4}}(?P<s>{_PLACEHOLDER}[^\s\"'`,;&()\[\]{{}}<>|]{{4,400}}){_VALUE_END}",
+    re.IGNORECASE,
+)
+"""``API_KEY=…`` in an environment file, ``password: …`` in YAML, ``&token=…`` in a URL."""
+
+SPOKEN = re.compile(
+    r"(?:\b(?:password|passphrase|passcode|pass ?word|api[ _-]?key|access[ _-]?key|secret[ _-]?key|secret|token|credentials?)\b(?:\s+(?:for|of|to|on)\s+[^\s,.;:]{1,40}(?:\s+[^\s,.;:]{1,40}){0,3}?)?"
+    r"\s+(?:is|was|are|will be)[:\s]+|(?:密码|口令|密钥|令牌|秘钥)\s*(?:是|为|：|:|=|改成|改为)\s*)[\"'“`]?(?P<s>" + _PLACEHOLDER + r"[\x21-\x7e]{4,200})",
+    re.IGNORECASE,
+)
+"""What a person says in passing: "the password is …", "密码是…"."""
+
+SPOKEN_HINTS = ("pass", "secret", "token", "key", "credential", "密码", "口令", "密钥", "令牌", "秘钥")
+
+PEM = re.compile(
+    r"-----BEGIN (?P<kind>[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?)-----(?:(?!-----BEGIN )[\s\S])*?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+)
+PEM_OPEN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:\\n|\\r|[\sA-Za-z0-9+/=:,.()-])*")
+PUTTY = re.compile(r"PuTTY-User-Key-File-\d:[\s\S]*?(?:Private-MAC: *[0-9a-fA-F]+|\Z)")
+
+NOT_SECRET = frozenset(
+    "password passwd secret token none null true false string str optional required undefined example changeme default postgres admin root test user username "
+    "your-password yourpassword my-password mypassword hidden masked redacted removed unknown object float64 int64 category missing empty todo".split()
+)
+"""Values that name or stand in for a secret, and common defaults that protect nothing."""
+
+PLACEHOLDER = re.compile(
+    r"(?:your|my|the|an?|some|insert|enter|replace|paste|put|add)[-_ ]?(?:own[-_ ])?[a-z_ -]*(?:key|token|secret|password|here|value)s?|x{3,}|\*+|\.{2,}|-+|_+|<.*>|\$\{?\w+\}?|%\w+%|\{\{?.*\}?\}|%[sdr]|…+",
+    re.IGNORECASE,
+)
