@@ -159,7 +159,6 @@ def _lines(result: DemoResult) -> Iterator[str]:
 
 def _execute(notebook: Any, folder: Path, *, timeout_s: float, environ: dict[str, str]) -> None:
     """Run all cells in place, in a kernel of this very Python; a failure becomes one sentence."""
-    from jupyter_client.manager import AsyncKernelManager
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
@@ -168,12 +167,12 @@ def _execute(notebook: Any, folder: Path, *, timeout_s: float, environ: dict[str
     with tempfile.TemporaryDirectory(prefix="memflush-ipython-") as ipython:
         # An empty profile: a start-up file or option of the person's must not change what the demo shows.
         environ["IPYTHONDIR"] = ipython
-        kernel = AsyncKernelManager(kernel_spec_manager=_this_python())
-        client = NotebookClient(notebook, km=kernel, timeout=int(timeout_s), resources={"metadata": {"path": str(folder)}})
+        where = {"metadata": {"path": str(folder)}}
+        client = NotebookClient(notebook, kernel_manager_class=_this_python(), timeout=int(timeout_s), resources=where)
         try:
             client.execute(env=environ)
         except CellExecutionError as error:
-            raise MemflushError(f"The demo stopped at {_failed_cell(notebook)}: {error.ename}: {error.evalue} {left}") from error
+            raise MemflushError(f"The demo stopped at {_failed_cell(notebook)}: {error.ename}: {error.evalue}. {left}") from error
         except CellTimeoutError as error:
             raise MemflushError(f"The demo stopped: a cell took longer than {timeout_s:g} s. {left} A longer --timeout may help.") from error
         except DeadKernelError as error:
@@ -181,15 +180,22 @@ def _execute(notebook: Any, folder: Path, *, timeout_s: float, environ: dict[str
 
 
 def _this_python() -> Any:
-    """Kernel specs that know one kernel: the Python that runs the demo, whatever ``python3`` means elsewhere on the machine."""
+    """A kernel manager class that knows one kernel: the Python that runs the demo, whatever ``python3`` means elsewhere on the machine."""
     from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
+    from jupyter_client.manager import AsyncKernelManager
+    from traitlets import default
 
-    class ThisPython(KernelSpecManager):
+    class Specs(KernelSpecManager):
         def get_kernel_spec(self, kernel_name: str) -> KernelSpec:  # noqa: ARG002 - there is only one
             argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
             return KernelSpec(argv=argv, display_name="Python 3", language="python")
 
-    return ThisPython()
+    class ThisPython(AsyncKernelManager):
+        @default("kernel_spec_manager")
+        def _specs(self) -> KernelSpecManager:
+            return Specs(parent=self)
+
+    return ThisPython
 
 
 def _failed_cell(notebook: Any) -> str:
