@@ -90,14 +90,15 @@ def decide(state: GateState) -> Decision:
     """Decide before a model call, and after a turn, whether a flush runs (B1-B3, B5-B7)."""
     compact = state.used >= state.lines.compaction_line
     trigger = _trigger(state)
+    if trigger is None:
+        return Decision("skip", "below_line", compact)
     reason = _barred(state) or _first(
         (state.lines.flush_line <= 0, "threshold"),
-        (trigger is None, "below_line"),
         (state.memory_flush_compaction_count == state.compaction_count, "already_flushed"),
         (not state.has_new, "nothing_new"),
         (state.locked, "locked"),
     )
-    return Decision("skip", reason, compact) if reason is not None else Decision("flush", trigger or "flush_line", compact)
+    return Decision("flush", trigger, compact) if reason is None else Decision("skip", reason, compact)
 
 
 def topup(state: GateState, *, going: Iterable[int], flushed_through: int | None) -> Decision:
