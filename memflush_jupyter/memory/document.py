@@ -1,0 +1,279 @@
+r"""A memory file as lines with a meaning, without loss: what is not changed keeps its bytes (G3).
+
+Block structure comes from a CommonMark parser, so that a ``#`` in a code fence is no heading; the text itself is never rebuilt from
+it. Lines end where CommonMark says they do, at ``\n``, ``\r\n`` or ``\r``, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+Kind = Literal["blank", "text", "heading", "bullet", "code", "html", "table", "front"]
+
+BOM: Final = "\ufeff"
+
+_LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_FRONT_END: Final = re.compile(r"(?:---|\.\.\.)[ \t]*")
+_HTML_HEADING: Final = re.compile(r" {0,3}<h([1-6])(?:\s[^>]*)?>(.*?)(?:</h\1\s*>|$)", re.IGNORECASE | re.DOTALL)
+_MARKER: Final = re.compile(r"[ \t>]*(?:[-+*]|\d{1,9}[.)])(?:[ \t]+|$)")
+_TAG: Final = re.compile(r"<[^>]*>")
+_KINDS: Final[dict[str, Kind]] = {"heading_open": "heading", "fence": "code", "code_block": "code", "html_block": "html", "table_open": "table"}
+_HTML_ENDS: Final = (
+    (re.compile(r" {0,3}<!--"), "-->"),
+    (re.compile(r" {0,3}<\?"), "?>"),
+    (re.compile(r" {0,3}<!\[CDATA\["), "]]>"),
+    (re.compile(r" {0,3}<![A-Za-z]"), ">"),
+    (re.compile(r" {0,3}<script", re.IGNORECASE), "</script>"),
+    (re.compile(r" {0,3}<style", re.IGNORECASE), "</style>"),
+    (re.compile(r" {0,3}<textarea", re.IGNORECASE), "</textarea>"),
+    (re.compile(r" {0,3}<pre", re.IGNORECASE), "</pre>"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line: ``number`` from 0, ``raw`` with its ending, ``kind`` by the block it belongs to (the innermost)."""
+
+    number: int
+    raw: str
+    kind: Kind
+
+    @property
+    def body(self) -> str:
+        """The line without its ending."""
+        return self.raw.rstrip("\r\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading and all lines up to the next heading of any level or form; ``level`` 0 is what stands before the first.
+
+    ``start`` and ``end`` are line numbers from 0, the end excluded. ``body_start`` is the first line after the heading.
+    ``path`` holds the titles of the headings above it, outermost first.
+    """
+
+    level: int
+    title: str
+    start: int
+    body_start: int
+    end: int
+    path: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Bullet:
+    """A list item's own lines (``start`` to ``end``, end excluded): a list nested in it is not part of it. ``depth`` is 0 at the left."""
+
+    start: int
+    end: int
+    depth: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A parsed text. ``"".join(line.raw for line in document.lines())`` is the text, character for character."""
+
+    _lines: tuple[Line, ...]
+    _sections: tuple[Section, ...]
+    _bullets: tuple[Bullet, ...]
+
+    @property
+    def text(self) -> str:
+        """The text as it was given."""
+        return "".join(line.raw for line in self._lines)
+
+    def lines(self) -> list[Line]:
+        """Return all lines in order."""
+        return list(self._lines)
+
+    def sections(self) -> list[Section]:
+        """Return the sections: together they are the whole document, in order, without overlap."""
+        return list(self._sections)
+
+    def bullets(self) -> list[Bullet]:
+        """Return the list items of all depths, in order of their first line."""
+        return list(self._bullets)
+
+    def slice(self, start: int, end: int) -> str:
+        """Return the text of lines ``start`` to ``end``, the end excluded."""
+        return "".join(line.raw for line in self._lines[start:end])
+
+    def remove_lines(self, numbers: Collection[int]) -> Document:
+        """Return the document without these lines; every other line keeps its bytes."""
+        gone = frozenset(numbers)
+        return parse("".join(line.raw for line in self._lines if line.number not in gone))
+
+    def replace_line(self, number: int, body: str) -> Document:
+        """Return the document with another text in one line, which keeps its ending; every other line keeps its bytes."""
+        return parse("".join(body + line.raw[len(line.body) :] if line.number == number else line.raw for line in self._lines))
+
+
+def split_lines(text: str) -> list[str]:
+    """Split into lines with their endings; joined they are the text."""
+    return _LINE.findall(text)
+
+
+def newline(text: str) -> str:
+    r"""Return the line ending a text uses most: ``"\r\n"`` or ``"\n"``."""
+    pairs = text.count("\r\n")
+    return "\r\n" if pairs > text.count("\n") - pairs else "\n"
+
+
+@lru_cache(maxsize=1)
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark").enable("table")
+    parser.core.ruler.enableOnly(["normalize", "block"])  # inline structure is of no interest here and takes most of the time
+    return parser
+
+
+def _tokens(text: str) -> list[Token]:
+    return _parser().parse(text)
+
+
+def parse(text: str) -> Document:
+    """Read a text's structure. Any text is a document; nothing is an error."""
+    raw = split_lines(text)
+    front = _front_matter(raw)
+    kinds: list[Kind] = ["blank" if not line.strip() else "text" for line in raw]
+    kinds[:front] = ["front"] * front
+    tokens = _tokens("".join(raw[front:]).removeprefix(BOM))
+    headings: list[tuple[int, str, int, int]] = []
+    for index, token in enumerate(tokens):
+        if token.map is None:
+            continue
+        start, end = token.map[0] + front, min(token.map[1] + front, len(raw))
+        kind = _KINDS.get(token.type)
+        if kind is not None:
+            kinds[start:end] = [kind] * (end - start)
+        if token.level:
+            continue
+        if token.type == "heading_open":
+            headings.append((int(token.tag[1:]), tokens[index + 1].content.strip(), start, end))
+        elif token.type == "html_block" and (heading := _HTML_HEADING.match(token.content)) is not None:
+            headings.append((int(heading[1]), _TAG.sub("", heading[2]).strip(), start, start + 1))
+    bullets = list(_bullets(tokens, raw, front))
+    for bullet in bullets:
+        kinds[bullet.start] = "bullet"
+    lines = tuple(Line(number, line, kind) for number, (line, kind) in enumerate(zip(raw, kinds, strict=True)))
+    return Document(lines, tuple(_sections(headings, len(raw))), tuple(bullets))
+
+
+def _front_matter(raw: list[str]) -> int:
+    """Count the lines of YAML front matter; 0 when there is none or it is never closed (then ``---`` is a rule)."""
+    if not raw or raw[0].removeprefix(BOM).rstrip() != "---":
+        return 0
+    return next((number + 1 for number, line in enumerate(raw) if number and _FRONT_END.fullmatch(line.rstrip("\r\n"))), 0)
+
+
+def _bullets(tokens: list[Token], raw: list[str], front: int) -> list[Bullet]:
+    spans: list[list[int]] = []  # start, end, depth
+    open_items: list[list[int]] = []
+    for token in tokens:
+        if token.type == "list_item_open" and token.map is not None:
+            open_items.append([token.map[0] + front, token.map[1] + front, len(open_items)])
+            spans.append(open_items[-1])
+        elif token.type == "list_item_close":
+            open_items.pop()
+        elif token.type in {"bullet_list_open", "ordered_list_open"} and open_items and token.map is not None:
+            item = open_items[-1]
+            item[1] = min(item[1], max(token.map[0] + front, item[0] + 1))
+    return [_bullet(raw, *span) for span in spans]
+
+
+def _bullet(raw: list[str], start: int, end: int, depth: int) -> Bullet:
+    own = raw[start:end]
+    while len(own) > 1 and not own[-1].strip():
+        own.pop()
+    text = _MARKER.sub("", own[0], count=1) + "".join(own[1:])
+    return Bullet(start, start + len(own), depth, " ".join(text.split()))
+
+
+def _sections(headings: list[tuple[int, str, int, int]], count: int) -> Iterator[Section]:
+    first = headings[0][2] if headings else count
+    if first:
+        yield Section(0, "", 0, 0, first)
+    above: list[tuple[int, str]] = []
+    for number, (level, title, start, body_start) in enumerate(headings):
+        end = headings[number + 1][2] if number + 1 < len(headings) else count
+        above = [entry for entry in above if entry[0] < level]
+        yield Section(level, title, start, body_start, end, tuple(entry[1] for entry in above))
+        above.append((level, title))
+
+
+def closing(text: str) -> str:
+    """Return the line that must follow a text for a list after it to be a list: ``""`` in all but a few.
+
+    A code fence or an HTML block that a person left open would swallow what is appended. The line that ends it belongs to what is
+    appended; the person's own bytes stay as they are (C2).
+    """
+    if "```" not in text and "~~~" not in text and "<" not in text:
+        return ""
+    last = _last_block(text)
+    if last is None or last.type not in {"fence", "html_block"}:
+        return ""
+    if last.type == "fence":
+        return str(last.markup)
+    return next((end for begin, end in _HTML_ENDS if begin.match(last.content)), "")
+
+
+_PROBE: Final = "\n\n- probe\n"
+
+
+def _last_block(text: str) -> Any | None:
+    """Return the top-level block a list item appended to the text would fall into, or ``None`` when it would be a list of its own."""
+    text = text.removeprefix(BOM)
+    raw = split_lines(text)
+    tokens = [token for token in _tokens("".join(raw[_front_matter(raw) :]) + _PROBE) if token.level == 0 and token.map is not None]
+    return tokens[-1] if tokens else None
+
+
+def carry_over(old: bytes, new: str) -> bytes:
+    """Return the new text with the bytes of the old file wherever a line is the same (G3).
+
+    What a person edits in a cell has lost the file's BOM, its line endings and bytes that were no UTF-8: unchanged lines take
+    theirs from the file, changed lines its usual ending.
+    """
+    kept = [line.encode("utf-8", "surrogateescape") for line in split_lines(old.decode("utf-8", "surrogateescape"))]
+    fresh = [line.encode("utf-8", "surrogateescape") for line in split_lines(new.removeprefix(BOM))]
+    before, after = [_seen(line) for line in kept], [_seen(line) for line in fresh]
+    ending = newline(old.decode("utf-8", "replace")).encode()
+    taken = dict(_matches(before, after))
+    result = [kept[taken[number]] if number in taken else _with_ending(line, ending) for number, line in enumerate(fresh)]
+    result[:-1] = [line if line.endswith((b"\n", b"\r")) else line + ending for line in result[:-1]]
+    mark = BOM.encode()
+    text = b"".join(result)
+    return mark + text if old.startswith(mark) and not text.startswith(mark) else text
+
+
+def _matches(before: list[str], after: list[str]) -> Iterator[tuple[int, int]]:
+    """Pair equal lines (new number, old number). What both ends share is paired first: files are large and edits small."""
+    shortest = min(len(before), len(after))
+    head = next((n for n in range(shortest) if before[n] != after[n]), shortest)
+    tail = next((n for n in range(shortest - head) if before[-1 - n] != after[-1 - n]), shortest - head)
+    yield from ((number, number) for number in range(head))
+    yield from ((len(after) - n, len(before) - n) for n in range(1, tail + 1))
+    middle = difflib.SequenceMatcher(None, before[head : len(before) - tail], after[head : len(after) - tail], autojunk=False)
+    for block in middle.get_matching_blocks():
+        yield from ((head + block.b + n, head + block.a + n) for n in range(block.size))
+
+
+def _with_ending(line: bytes, ending: bytes) -> bytes:
+    body = line.rstrip(b"\r\n")
+    return body if body == line else body + ending
+
+
+def _seen(line: bytes) -> str:
+    return line.decode("utf-8", "replace").removeprefix(BOM).rstrip("\r\n")
