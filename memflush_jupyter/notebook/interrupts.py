@@ -1,0 +1,181 @@
+"""Interrupting a turn: within half a second in every phase, and the kernel is as before (P10).
+
+Two signal handlers, each in its place. While the turn *awaits*, SIGINT cancels the turn's task. While *synchronous* agent
+code runs, no task can be cancelled: SIGINT raises ``KeyboardInterrupt`` there. The raising handler is installed for one
+synchronous step only and never stays across an ``await``, where it would hit the event loop instead of the code.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterator
+from functools import partial
+from types import FrameType
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+TICK_S = 0.1
+"""Seconds between two looks at the signal flag: an idle loop notices SIGINT only when it wakes."""
+
+_log = logging.getLogger("memflush_jupyter")
+
+
+def in_main_thread() -> bool:
+    """Whether signal handlers can be set from here."""
+    return threading.current_thread() is threading.main_thread()
+
+
+class Interrupts:
+    """What SIGINT does to one turn. ``requested`` tells afterwards that the person asked to stop."""
+
+    def __init__(self) -> None:
+        self.requested = False
+        self.timed_out = False
+        self._armed = False
+        self._task: asyncio.Task[Any] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @contextlib.asynccontextmanager
+    async def watch(self, tick: Callable[[], None] = lambda: None) -> AsyncIterator[None]:
+        """Cancel the current task on SIGINT until the block ends; ``tick`` is called about ten times a second."""
+        self._loop = asyncio.get_running_loop()
+        self._task = asyncio.current_task()
+        ticker = self._loop.create_task(_tick(tick))
+        try:
+            with _handler(self._on_signal):
+                yield
+        finally:
+            ticker.cancel()
+            self._task = None
+
+    def cancel(self) -> None:
+        """End the turn as an interrupt does; callable from any thread."""
+        self.requested = True
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._cancel_task)
+
+    def _cancel_task(self) -> None:
+        if self._task is not None and not self._task.done():
+            self._task.cancel()
+
+    def _on_signal(self, signum: int, frame: FrameType | None) -> None:  # noqa: ARG002 - a signal handler's signature
+        self.cancel()
+
+    def _raise_signal(self, signum: int, frame: FrameType | None) -> None:  # noqa: ARG002 - as above
+        if not self._armed:
+            self.cancel()
+            return
+        if not self.timed_out:
+            self.requested = True
+        raise KeyboardInterrupt
+
+    def step(self, advance: Callable[[], T]) -> T:
+        """Run one synchronous step so that SIGINT raises ``KeyboardInterrupt`` inside it."""
+        if not in_main_thread():
+            return advance()
+        previous = signal.signal(signal.SIGINT, self._raise_signal)
+        try:
+            # Two nested blocks: an interrupt that lands in the inner clean-up still finds the handler restored.
+            try:
+                self._armed = True
+                return advance()
+            finally:
+                self._armed = False
+        finally:
+            signal.signal(signal.SIGINT, previous)
+
+    def drive(self, coroutine: Coroutine[Any, Any, T]) -> Awaitable[T]:
+        """Await ``coroutine`` so that each of its synchronous stretches can be interrupted."""
+        return _Driven(self, coroutine)
+
+    @contextlib.contextmanager
+    def deadline(self, seconds: float | None) -> Iterator[None]:
+        """Raise ``KeyboardInterrupt`` with ``timed_out`` set in synchronous code that runs longer than ``seconds``."""
+        if seconds is None or not in_main_thread():
+            yield
+            return
+        timer = threading.Timer(seconds, self._time_out)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _time_out(self) -> None:
+        if self._armed:
+            self.timed_out = True
+            ident = threading.main_thread().ident
+            if ident is not None and hasattr(signal, "pthread_kill"):
+                signal.pthread_kill(ident, signal.SIGINT)
+
+    async def leave(self) -> None:
+        """Leave a tool after an interrupt: cancels the turn's task and lets the cancellation arrive here.
+
+        Raises:
+            asyncio.CancelledError: always. It is delivered by the loop, so that no second one waits in the clean-up.
+        """
+        self.requested = True
+        self._cancel_task()
+        for _ in range(3):
+            await asyncio.sleep(0)
+        raise asyncio.CancelledError
+
+
+class _Driven:
+    """An awaitable that advances a coroutine by guarded steps and hands each of its waits to the loop unguarded."""
+
+    def __init__(self, interrupts: Interrupts, coroutine: Coroutine[Any, Any, Any]) -> None:
+        self._interrupts = interrupts
+        self._coroutine = coroutine
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        advance: Callable[[], Any] = partial(self._coroutine.send, None)
+        while True:
+            try:
+                waited_for = self._interrupts.step(advance)
+            except StopIteration as stop:
+                return stop.value
+            try:
+                advance = partial(self._coroutine.send, (yield waited_for))
+            except BaseException as error:  # noqa: BLE001 - whatever is thrown in belongs to the coroutine
+                advance = partial(self._coroutine.throw, error)
+
+
+@contextlib.contextmanager
+def raising_sigint() -> Iterator[None]:
+    """SIGINT raises ``KeyboardInterrupt`` in this synchronous block, whatever handler a cell has installed."""
+    if not in_main_thread():
+        yield
+        return
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
+@contextlib.contextmanager
+def _handler(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    if not in_main_thread():
+        yield
+        return
+    previous = signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
+async def _tick(tick: Callable[[], None]) -> None:
+    while True:
+        await asyncio.sleep(TICK_S)
+        try:
+            tick()
+        except Exception:
+            _log.exception("The display of a turn could not be refreshed")
