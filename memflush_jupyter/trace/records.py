@@ -1,0 +1,85 @@
+"""Rows to plain data and back: JSON, times, and the dataclasses of ``models``."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timezone, tzinfo
+from typing import TYPE_CHECKING, Any
+
+from memflush_jupyter.trace.clean import storable
+from memflush_jupyter.trace.models import Message, Note, Trace, Usage
+
+if TYPE_CHECKING:
+    from sqlalchemy import Row
+
+
+def dump(value: Any) -> str:
+    """Compact JSON, readable for people who open the file; text that UTF-8 cannot hold is replaced."""
+    return storable(json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str))
+
+
+def stamp(moment: datetime) -> str:
+    """A moment as UTC text of fixed width, so that texts sort as times."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def moment(text: str | None, zone: tzinfo | None) -> datetime | None:
+    """A stored time in the person's zone. A bare offset is what the machine's own zone has just now: then its rules are asked for that day."""
+    if text is None:
+        return None
+    bare_offset = isinstance(zone, timezone) and zone is not UTC
+    return datetime.fromisoformat(text).astimezone(None if bare_offset else zone)
+
+
+def usage_text(usage: Usage | None) -> str | None:
+    """Measured usage as JSON."""
+    if usage is None:
+        return None
+    return dump([usage.input, usage.cache_read, usage.cache_write, usage.output])
+
+
+def trace(row: Row[Any], zone: tzinfo | None) -> Trace:
+    """One row of ``traces``."""
+    values = dict(row._mapping)
+    values.pop("number")
+    for name in ("created_at", "updated_at", "memory_flush_at"):
+        values[name] = moment(values[name], zone)
+    values["meta"] = json.loads(values["meta"])
+    return Trace(**values)
+
+
+def message(row: Row[Any], zone: tzinfo | None) -> Message:
+    """One row of ``messages``."""
+    usage = Usage(*json.loads(row.usage)) if row.usage else None
+    return Message(
+        trace=row.trace,
+        sequence=row.sequence,
+        parent=row.parent,
+        role=row.role,
+        kind=row.kind,
+        content=json.loads(row.content),
+        branch=row.branch,
+        tokens=row.tokens,
+        usage=usage,
+        stop_reason=row.stop_reason,
+        cell_id=row.cell_id,
+        created_at=moment(row.created_at, zone),
+        meta=json.loads(row.meta) if row.meta != "{}" else {},
+    )
+
+
+def note(row: Row[Any], zone: tzinfo | None) -> Note:
+    """One row of ``notes``."""
+    return Note(
+        id=row.id,
+        file=row.file,
+        text=row.text,
+        trace=row.trace,
+        sequence=row.sequence,
+        origin=row.origin,
+        state=row.state,
+        floor=row.floor,
+        signals=row.signals,
+        queries=json.loads(row.queries),
+        created_at=moment(row.created_at, zone),
+    )
