@@ -1,8 +1,305 @@
-"""The one door to every model: Claude, a local server, or the offline analyst, through the same SDK client."""
+"""The one door to every model: Claude, a local server, or the offline analyst, through the same SDK client.
+
+The SDK signs, addresses and sends; what it leaves unraised or half-done is caught here (D11), and its retries are replaced by
+ones that are capped, shown and ended at once by cancellation. ``anthropic`` is imported at the first connection.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import itertools
+import json
+import os
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from memflush_jupyter.errors import ModelError
+from memflush_jupyter.models import endpoints, faults, inspection, retries
+from memflush_jupyter.models import request as requests
 from memflush_jupyter.models.pieces import ModelInfo, ModelReply, ModelRequest, Piece, Retry, TextPiece, ThinkingPiece, ToolPiece
 from memflush_jupyter.models.pricing import Price
+from memflush_jupyter.models.sse import EventDecoder, ServerEvent
+from memflush_jupyter.models.streaming import ReplyBuilder
+from memflush_jupyter.models.textcalls import TextCallReader
+from memflush_jupyter.models.watch import SilenceWatch, StalledError
 
-__all__ = ["ModelInfo", "ModelReply", "ModelRequest", "Piece", "Price", "Retry", "TextPiece", "ThinkingPiece", "ToolPiece"]
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+
+    import httpx2
+    from anthropic import AsyncAnthropic
+
+    from memflush_jupyter.clock import Clock
+    from memflush_jupyter.config import MemFlush
+    from memflush_jupyter.models.endpoints import Endpoint
+
+__all__ = ["ModelClient", "ModelInfo", "ModelReply", "ModelRequest", "Piece", "Price", "Retry", "TextPiece", "ThinkingPiece", "ToolPiece"]
+
+_CONNECT_TIMEOUT_S = 10.0
+_DRAIN_S = 0.2
+_NO_KEY = "not-needed"
+_MALFORMED = "The server sent something in the stream that is not JSON."
+
+
+def rough_count(text: str) -> int:
+    """Estimate tokens as a third of the UTF-8 bytes (A5), for callers that give no counter of their own."""
+    return -(-len(text.encode("utf-8", "replace")) // 3)
+
+
+@dataclass
+class _Connection:
+    """An SDK client and the event loop its sockets belong to."""
+
+    sdk: AsyncAnthropic
+    loop: asyncio.AbstractEventLoop
+    served: faults.Served
+
+
+class _Failed(Exception):  # noqa: N818 - carries an error, is never seen outside
+    """One try failed before any content arrived."""
+
+    def __init__(self, error: ModelError, retry_after: float | None = None) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.retry_after = retry_after
+
+
+class ModelClient:
+    """Streams replies and knows the models.
+
+    ``transports`` replaces the network for a model id or for a provider (``anthropic``, ``local``, ``offline``): cassettes and
+    tests use it, and then no key is needed. ``count`` measures tokens for the offline model. One client serves one event loop
+    at a time: when it is used on another, it connects anew.
+    """
+
+    def __init__(
+        self,
+        config: MemFlush,
+        *,
+        clock: Clock,
+        environ: Mapping[str, str] = os.environ,
+        transports: Mapping[str, httpx2.AsyncBaseTransport] | None = None,
+        count: Callable[[str], int] = rough_count,
+    ) -> None:
+        self._config = config
+        self._clock = clock
+        self._environ = environ
+        self._transports = dict(transports or {})
+        self._count = count
+        self._connections: dict[str, _Connection] = {}
+        self._infos: dict[str, ModelInfo] = {}
+
+    def default_model(self) -> str:
+        """Return the id of the model that answers when none is named."""
+        return endpoints.default_model(self._config, self._environ)
+
+    def resolve(self, model: str) -> Endpoint:
+        """Return where requests for ``model`` go.
+
+        Raises:
+            ModelError: ``unknown_model``, or ``no_key``.
+        """
+        return endpoints.resolve(model, self._config, self._environ, key_needed=self._transport(model) is None)
+
+    async def info(self, model: str) -> ModelInfo:
+        """Return window, limits and price of a model (A3); asked once, then remembered, unless the server could not be reached."""
+        endpoint = self.resolve(model)
+        known = self._infos.get(endpoint.id)
+        if known is not None:
+            return known
+        report = inspection.Report()
+        if endpoint.kind != "offline" and not inspection.nothing_to_ask(endpoint, self._config):
+            report = await inspection.ask(self._connect(endpoint).sdk, endpoint)
+        found = inspection.describe(endpoint, self._config, report)
+        if report.answered or endpoint.kind == "offline":
+            self._infos[endpoint.id] = found
+        return found
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Piece]:
+        """Send a request; yield what arrives, and last of all exactly one :class:`ModelReply`.
+
+        Raises:
+            ModelError: no answer came, and trying again did not help or would not.
+        """
+        endpoint = self.resolve(request.model)
+        connection = self._connect(endpoint)
+        content = requests.encode(requests.build_body(request, endpoint))
+        for attempt in itertools.count(1):
+            try:
+                async with aclosing(self._attempt(request, endpoint, connection, content)) as pieces:
+                    async for piece in pieces:
+                        yield piece
+            except _Failed as failure:
+                if not retries.may_retry(failure.error, attempt, max_retries=self._config.max_retries):
+                    raise failure.error from None
+                wait = retries.wait_seconds(attempt, failure.retry_after, cap=self._config.max_retry_wait_s)
+                sentence = str(failure.error)
+            else:
+                return
+            yield Retry(attempt, wait, sentence)
+            await asyncio.sleep(wait)
+
+    async def aclose(self) -> None:
+        """Close all connections of the running loop."""
+        connections, self._connections = list(self._connections.values()), {}
+        for connection in connections:
+            if connection.loop is asyncio.get_running_loop():
+                await connection.sdk.close()
+
+    # -- one try -------------------------------------------------------------------------------------------------------
+
+    async def _attempt(self, request: ModelRequest, endpoint: Endpoint, connection: _Connection, content: bytes) -> AsyncGenerator[Piece]:
+        watch = SilenceWatch(self._config.request_timeout_s)
+        response = await self._send(request, endpoint, connection, content, watch)
+        builder = ReplyBuilder(model=endpoint.wire_model, seed=requests.seed_of(content))
+        reader = TextCallReader(request.tools, seed=requests.seed_of(content)) if endpoint.text_calls and request.tools else None
+        fault: str | None = None
+        try:
+            async with aclosing(self._events(response, connection.served, watch)) as events:
+                async for event in events:
+                    if isinstance(event, ModelError):
+                        fault = str(event)
+                        if not builder.started:
+                            raise _Failed(event)
+                        break
+                    shown = builder.whole(event) if event.get("type") == "message" else builder.feed(event)
+                    for piece in reader.pass_on(shown) if reader else shown:
+                        yield piece
+        finally:
+            await response.aclose()
+        used = requests.tool_ids(request) if builder.has_tool_calls else ()
+        reply = builder.reply(fault, used_ids=used)
+        if not builder.started and not builder.complete:
+            raise _Failed(faults.no_network(connection.served, reply.fault or ""))
+        if reader is not None:
+            for last in reader.finish(reply, used_ids=requests.tool_ids(request)):
+                yield last
+        else:
+            yield reply
+
+    async def _send(self, request: ModelRequest, endpoint: Endpoint, connection: _Connection, content: bytes, watch: SilenceWatch) -> httpx2.Response:
+        import anthropic
+
+        served = connection.served
+        headers = {"x-memflush-purpose": request.purpose} if endpoint.kind == "offline" else {}
+        call = connection.sdk.post(
+            "/v1/messages", cast_to=object, content=content, options={"headers": headers}, stream=True, stream_cls=anthropic.AsyncStream[Any]
+        )
+        try:
+            return (await watch.wait(call)).response
+        except anthropic.APIStatusError as error:
+            wait = retries.retry_after_seconds(error.response.headers, self._clock.now())
+            raise _Failed(faults.from_body(error.status_code, error.body, served), wait) from error
+        except anthropic.APIConnectionError as error:
+            raise _Failed(faults.no_network(served, _reason(error))) from error
+        except StalledError as error:
+            raise _Failed(faults.stalled(served, self._config.request_timeout_s)) from error
+
+    async def _events(self, response: httpx2.Response, served: faults.Served, watch: SilenceWatch) -> AsyncGenerator[dict[str, Any] | ModelError]:
+        """Yield decoded events; an error, always the last item, is yielded rather than raised: what came before it counts."""
+        import httpx2
+
+        decoder = EventDecoder()
+        kind = response.headers.get("content-type", "")
+        chunks = response.aiter_bytes()
+        try:
+            if "event-stream" not in kind:
+                yield _read_whole(await watch.wait(response.aread()), kind, served)
+                return
+            while (chunk := await watch.wait(anext(chunks, None))) is not None:
+                for event in decoder.feed(chunk):
+                    decoded = _decode(event, served)
+                    if decoded is not None:
+                        yield decoded
+                    if isinstance(decoded, dict) and decoded.get("type") == "message_stop":
+                        await _drain(chunks)
+                        return
+        except StalledError:
+            yield faults.stalled(served, self._config.request_timeout_s)
+        except httpx2.HTTPError as error:
+            yield faults.no_network(served, f"the connection was lost: {error or type(error).__name__}")
+
+    # -- connections ---------------------------------------------------------------------------------------------------
+
+    def _transport(self, model: str) -> httpx2.AsyncBaseTransport | None:
+        model = endpoints.canonical(model)
+        return self._transports.get(model) or self._transports.get(model.partition("/")[0])
+
+    def _connect(self, endpoint: Endpoint) -> _Connection:
+        loop = asyncio.get_running_loop()
+        connection = self._connections.get(endpoint.id)
+        if connection is None or connection.loop is not loop:
+            connection = self._connections[endpoint.id] = self._open(endpoint, loop)
+        return connection
+
+    def _open(self, endpoint: Endpoint, loop: asyncio.AbstractEventLoop) -> _Connection:
+        import anthropic
+        import httpx2
+
+        transport = self._transport(endpoint.id)
+        if transport is None and endpoint.kind == "offline":
+            from memflush_jupyter.models.offline.transport import OfflineTransport
+
+            transport = OfflineTransport(endpoint.window or self._config.offline_window, count=self._count)
+        secret = self._environ.get(endpoint.key_env, "").strip() if endpoint.key_env else ""
+        served = faults.Served(endpoint.id, endpoint.base_url, endpoint.key_env, local=endpoint.kind != "anthropic", secret=secret)
+        if not secret.isascii() or not secret.isprintable():
+            raise faults.from_status(401, "", "", served)
+        http = httpx2.AsyncClient(
+            transport=transport,
+            # Silence is told by the watch, which knows when the kernel was busy; only connecting has a timeout here.
+            timeout=httpx2.Timeout(None, connect=_CONNECT_TIMEOUT_S),
+            follow_redirects=True,
+            trust_env=not _is_loopback(endpoint.base_url),
+        )
+        # An explicit key, even a placeholder, keeps the SDK from sending Claude's key to a local server.
+        sdk = anthropic.AsyncAnthropic(api_key=secret or _NO_KEY, base_url=endpoint.base_url, http_client=http, max_retries=0)
+        return _Connection(sdk, loop, served)
+
+
+def _decode(event: ServerEvent, served: faults.Served) -> dict[str, Any] | ModelError | None:
+    if event.data.strip() == "[DONE]":
+        return None
+    try:
+        data = json.loads(event.data)
+    except ValueError:
+        return ModelError(_MALFORMED, kind="other", status=200)
+    if event.name == "error" or (isinstance(data, dict) and (data.get("type") == "error" or ("error" in data and "type" not in data))):
+        return faults.from_body(200, data, served)
+    return data if isinstance(data, dict) else None
+
+
+def _read_whole(content: bytes, kind: str, served: faults.Served) -> dict[str, Any] | ModelError:
+    try:
+        data = json.loads(content)
+    except ValueError:
+        return faults.not_messages_api(served, kind)
+    if isinstance(data, dict) and data.get("type") == "message":
+        return data
+    if isinstance(data, dict) and "error" in data:
+        return faults.from_body(200, data, served)
+    return faults.not_messages_api(served, kind)
+
+
+def _reason(error: BaseException) -> str:
+    cause = error.__cause__
+    return str(cause) or type(cause).__name__ if cause is not None else ""
+
+
+async def _drain(chunks: AsyncIterator[bytes]) -> None:
+    """Read the little that follows ``message_stop``, so that the connection can be used again; never wait long for it."""
+    import httpx2
+
+    try:
+        async with asyncio.timeout(_DRAIN_S):
+            async for _ in chunks:
+                pass
+    except (TimeoutError, httpx2.HTTPError):
+        return
+
+
+def _is_loopback(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    return host == "localhost" or host.startswith("127.") or host == "::1"
