@@ -67,11 +67,10 @@ class NoteWriter:
         """
         present = self._present(file)
         ids: list[str] = []
-        lines: list[str] = []
         texts: list[str] = []
         notes: list[Note] = []
         known = 0
-        target = file or self._memory.daily_name()
+        target = self._memory.append_target(file)
         for draft in drafts:
             for piece in limits.split_note(self._redact(draft.text), self._note_chars):
                 twin = next((line for line in present if limits.nothing_new(piece, line.text)), None)
@@ -86,29 +85,34 @@ class NoteWriter:
                 present.append(_Line(piece, note_id))
                 ids.append(note_id)
                 texts.append(piece)
-                lines.append(daily.render_note(note_id, piece, trace, draft.sequence, draft.origin, draft.floor))
                 notes.append(
                     Note(
-                        id=note_id, file=target, text=piece, trace=trace, sequence=draft.sequence, origin=draft.origin,
-                        floor=draft.floor, created_at=self._clock.now(),
+                        id=note_id, file=target, text=piece, trace=trace if draft.sequence is not None else None, sequence=draft.sequence,
+                        origin=draft.origin, floor=draft.floor, created_at=self._clock.now(),
                     )
                 )  # fmt: skip
-        if not lines:
+        if not notes:
             return Written(known=known)
         self._store.add_notes(notes)
+        lines = [self._render(note) for note in notes]
         written_to = daily.append_notes(self._memory, lines, file=file)
         return Written(ids, texts, written_to, known)
 
     def recover(self) -> int:
         """Finish what a kill left ``pending``; return how many notes were appended now."""
-        appended = 0
-        for note in self._store.notes(state="pending"):
-            there = note.file in self._memory.names() and f"mf:{note.id}" in self._memory.read(note.file)
-            if not there:
-                daily.append_notes(self._memory, [daily.render_note(note.id, note.text, note.trace, note.sequence, note.origin, note.floor)], file=note.file)
-                appended += 1
-            self._store.mark_notes([note.id], "written")
-        return appended
+        pending = self._store.notes(state="pending")
+        there = daily.written_ids(self._memory, [note.id for note in pending]) if pending else {}
+        missing = [note for note in pending if note.id not in there]
+        for note in missing:
+            # A daily file of another day is history: what was not written then is written to today's (C1).
+            file = note.file if note.file in {*self._memory.declared} or note.file.startswith("topics/") else None
+            daily.append_notes(self._memory, [self._render(note)], file=file)
+        self._store.mark_notes([note.id for note in pending], "written")
+        return len(missing)
+
+    @staticmethod
+    def _render(note: Note) -> str:
+        return daily.render_note(note.id, note.text, note.trace, note.sequence, note.origin, note.floor)
 
     def lines(self) -> list[str]:
         """Every remembered line's text, for coverage by the floor (C13)."""
@@ -126,7 +130,7 @@ class NoteWriter:
                 text = provenance.strip(raw).strip().lstrip("-*+ ").strip()
                 if text and not text.startswith("#"):
                     found = provenance.parse(raw)
-                    yield _Line(text, found.note_id if found else None)
+                    yield _Line(text, found.id if found else None)
 
     def _id(self, trace: str, sequence: int | None, text: str) -> str:
         # A hash keeps ids equal when a notebook is run again under a declared clock (P9); a taken id gets the next hash.

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from memflush_jupyter.context.tokens import TokenCounter
+from memflush_jupyter.events import Event
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from memflush_jupyter.agent.notes import NoteWriter
@@ -16,9 +18,13 @@ if TYPE_CHECKING:
     from memflush_jupyter.clock import Clock
     from memflush_jupyter.config import MemFlush
     from memflush_jupyter.memory.files import MemoryFolder
+    from memflush_jupyter.memory.redaction import Redactor
     from memflush_jupyter.models.client import ModelClient, ModelInfo, ModelReply
     from memflush_jupyter.trace.models import Block, WireMessage
     from memflush_jupyter.trace.store import TraceStore
+
+BackgroundJob = Callable[["AgentParts", Callable[[Event], None]], Coroutine[Any, Any, None]]
+"""Work for the background thread: called there with that thread's own parts and a sink for its events."""
 
 MAX_REPLY_TOKENS = 16_000
 """A reply is asked for with at most this many tokens, whatever the model could do."""
@@ -52,13 +58,13 @@ class AgentParts:
     client: ModelClient
     identity: str
     folder: Path
-    redact: Callable[[str], str]
+    redact: Redactor
     approver: Approver
     memory: MemoryFolder | None = None
     writer: NoteWriter | None = None
     extra_tools: Sequence[Tool] = ()
     awaits_flush: bool = True
-    background: Callable[[Callable[[AgentParts], Any]], None] | None = None
+    background: Callable[[BackgroundJob], None] | None = None
     spending: Spending = field(default_factory=Spending)
     counters: dict[str, TokenCounter] = field(default_factory=dict)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from memflush_jupyter.agent.notes import Draft, NoteWriter, attribute
 from memflush_jupyter.agent.tools.base import ToolCall, ToolResult, text_result
 from memflush_jupyter.context import recall
+from memflush_jupyter.errors import MemoryFileError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from memflush_jupyter.trace.store import TraceStore
 
 MEMORY_WRITE = "memory_write"
-_TOPIC = re.compile(r"topics/[^/\\]+\.md", re.UNICODE)
 
 
 def memory_write_schema(declared: Sequence[str]) -> dict[str, Any]:
@@ -45,7 +44,6 @@ class MemoryWrite:
         self._memory = memory
         self._writer = writer
         self._store = store
-        self._declared = tuple(declared)
         self._messages = messages
         self.input_schema = memory_write_schema(declared)
 
@@ -68,13 +66,10 @@ class MemoryWrite:
         """The file to append to (``None``: today's) and, where the wish was refused, the sentence that says so."""
         if not file:
             return None, ""
-        name = file.removeprefix("memory/")
-        if name == self._memory.daily_name():
-            return None, ""
-        if name in self._declared or _TOPIC.fullmatch(name):
-            self._memory.resolve(name, for_write=True)
-            return name, ""
-        return None, f"{file!r} may not be written here: only today's notes, topics/NAME.md and {', '.join(self._declared) or 'no other file'}. The notes went to today's file."
+        try:
+            return self._memory.append_target(file), ""
+        except MemoryFileError as error:
+            return None, f"{error} The notes went to today's file."
 
 
 class MemorySearch:

@@ -1,0 +1,108 @@
+"""Running the tool calls of one reply: checked, approved, parallel where they may be, each answered exactly once."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+from typing import TYPE_CHECKING, Any
+
+from memflush_jupyter.agent.frame import vision_filter
+from memflush_jupyter.agent.tools.base import Tool, ToolCall, ToolResult, check_input, text_result
+from memflush_jupyter.errors import MemflushError
+from memflush_jupyter.events import PhaseChanged, ToolFinished, ToolStarted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from memflush_jupyter.agent.tools.base import Approver
+    from memflush_jupyter.events import Event
+    from memflush_jupyter.trace.models import Block
+
+INTERRUPTED = "Interrupted by the person: this call did not finish."
+CUT_OFF = "This call was cut off before it was complete, so it was not run. Call again, with a shorter input if it was long."
+
+
+class CallRunner:
+    """Runs calls with one set of tools."""
+
+    def __init__(self, tools: Sequence[Tool], approver: Approver, emit: Callable[[Event], None], *, timeout_s: float | None, redact: Callable[[str], str]) -> None:
+        self._tools = {tool.name: tool for tool in tools}
+        self._approver = approver
+        self._emit = emit
+        self._timeout_s = timeout_s
+        self._redact = redact
+
+    async def run(self, calls: Sequence[Block], *, trace: str, sequence: int, cell_id: str | None, vision: bool, trusted: bool) -> list[Block]:
+        """Return one ``tool_result`` block a call, in the order of the calls.
+
+        Calls that may run side by side do, in runs of neighbours. On interruption the calls that did not finish are answered as
+        interrupted and the answers so far are attached to the ``CancelledError`` as its only argument, so that nothing done is lost.
+        """
+        results: dict[int, Block] = {}
+        try:
+            for group in self._groups(calls):
+                for index in group:
+                    self._emit(ToolStarted(calls[index]["id"], calls[index]["name"], _as_object(calls[index]["input"])))
+                jobs = [self._one(calls[index], ToolCall(calls[index]["id"], trace, sequence, cell_id, vision), trusted=trusted) for index in group]
+                answers = [await jobs[0]] if len(jobs) == 1 else await asyncio.gather(*jobs)
+                for index, result in zip(group, answers, strict=True):
+                    results[index] = self._answer(calls[index], result, vision=vision)
+        except (asyncio.CancelledError, KeyboardInterrupt) as error:
+            answered = [results.get(index) or self._answer(call, text_result(INTERRUPTED, is_error=True), vision=vision) for index, call in enumerate(calls)]
+            raise asyncio.CancelledError(answered) from error
+        return [results[index] for index in range(len(calls))]
+
+    def _groups(self, calls: Sequence[Block]) -> list[list[int]]:
+        groups: list[list[int]] = []
+        together = False
+        for index, call in enumerate(calls):
+            tool = self._tools.get(call["name"])
+            parallel = tool is not None and tool.parallel
+            if parallel and together:
+                groups[-1].append(index)
+            else:
+                groups.append([index])
+            together = parallel
+        return groups
+
+    async def _one(self, call: Block, origin: ToolCall, *, trusted: bool) -> ToolResult:
+        if not trusted:
+            return text_result(CUT_OFF, is_error=True)
+        tool = self._tools.get(call["name"])
+        if tool is None:
+            near = difflib.get_close_matches(call["name"], self._tools, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            return text_result(f"There is no tool {call['name']!r}; there are {', '.join(self._tools)}.{hint}", is_error=True)
+        try:
+            given = check_input(tool, call["input"])
+            if tool.approval:
+                self._emit(PhaseChanged("approval"))
+                approval = await self._approver.decide(tool, given)
+                if not approval.allowed:
+                    return text_result(approval.reason or f"The person did not allow {tool.name}.", is_error=True)
+                given = approval.input if approval.input is not None else given
+            self._emit(PhaseChanged("tools"))
+            return await asyncio.wait_for(tool.run(given, origin), self._timeout_s)
+        except TimeoutError:
+            return text_result(f"{tool.name} did not finish within {self._timeout_s:g} seconds and was stopped.", is_error=True)
+        except MemflushError as error:
+            return text_result(str(error), is_error=True)
+        except Exception as error:  # noqa: BLE001 - a tool's fault is the model's to read, never the kernel's to show
+            return text_result(f"{tool.name} failed: {type(error).__name__}: {error}", is_error=True)
+
+    def _answer(self, call: Block, result: ToolResult, *, vision: bool) -> Block:
+        text = self._redact(result.text)
+        self._emit(ToolFinished(call["id"], call["name"], _as_object(call["input"]), text, result.is_error, [self._clean(shown) for shown in result.displays]))
+        content = vision_filter([block for block in result.content if block.get("type") != "text" or block["text"].strip()], vision=vision)
+        block: Block = {"type": "tool_result", "tool_use_id": call["id"], "content": content or [{"type": "text", "text": "(no output)"}]}
+        if result.is_error:
+            block["is_error"] = True
+        return block
+
+    def _clean(self, bundle: dict[str, Any]) -> dict[str, Any]:
+        """Redact the texts of a mime bundle; images are left as they are (P7)."""
+        return {kind: self._redact(data) if isinstance(data, str) and not kind.startswith("image/") else data for kind, data in bundle.items()}
+
+
+def _as_object(given: Any) -> dict[str, Any]:
+    return given if isinstance(given, dict) else {"input": given}

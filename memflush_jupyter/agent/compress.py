@@ -1,0 +1,147 @@
+"""The compression side branch: the summary that replaces what leaves the context (D5, D6, D12)."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from memflush_jupyter.agent import prompting
+from memflush_jupyter.agent.branches import SIDE_REPLY_TOKENS, ask, chunked, transcript
+from memflush_jupyter.agent.notes import origin_of, spoken_text
+from memflush_jupyter.agent.parts import with_instruction
+from memflush_jupyter.context import compaction
+from memflush_jupyter.errors import MemflushError
+from memflush_jupyter.memory import salience
+from memflush_jupyter.models.client import ModelRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memflush_jupyter.agent.branches import SideJob
+    from memflush_jupyter.agent.parts import AgentParts
+    from memflush_jupyter.trace.models import Block, Message, WireMessage
+
+TRIES = 3
+BACKOFF_S = 0.5
+SUMMARY_SHARE = 0.35
+"""A summary is asked for, and made, in at most this share of what it replaces."""
+MAX_SUMMARY_TOKENS = 3000
+_WORDS_PER_TOKEN = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A summary that was accepted. ``source``: ``model`` or ``extractive``; ``faults`` names the tries that were refused."""
+
+    text: str
+    source: str
+    faults: tuple[str, ...] = ()
+
+
+class Compression:
+    """Writes summaries with one set of parts."""
+
+    def __init__(self, parts: AgentParts) -> None:
+        self._parts = parts
+
+    async def summarise(self, job: SideJob, cut: compaction.Cut, *, branch: Sequence[WireMessage] = ()) -> Summary:
+        """Return a summary of what ``cut`` removes; after three refused tries the extractive one, so that it cannot fail.
+
+        ``branch`` is a flush's continuation of the same request: its results ride along with the instruction (C12).
+        """
+        count = self._parts.counter(job.model).text
+        removed = list(cut.removed)
+        previous = next((message.text for message in reversed(removed) if message.kind == "summary"), "")
+        replaced = sum(message.tokens for message in removed)
+        budget = max(120, min(MAX_SUMMARY_TOKENS, int(replaced * SUMMARY_SHARE)))
+        salient = salient_items(removed)
+        faults: list[str] = []
+        for attempt in range(TRIES):
+            try:
+                text = await self._ask(job, cut, branch, budget, previous, faults[-1] if faults else "")
+                fault = compaction.accept_summary(text, previous=previous, replaced_tokens=replaced, count=count, salient=salient)
+            except MemflushError as error:
+                text, fault = "", str(error)
+                if attempt + 1 < TRIES:
+                    await asyncio.sleep(BACKOFF_S * 2**attempt)
+            if fault is None:
+                return Summary(text.strip(), "model", tuple(faults))
+            faults.append(fault)
+        text = compaction.extractive(removed, previous=previous, budget=budget, count=count, candidates=salient)
+        return Summary(text, "extractive", tuple(faults))
+
+    async def _ask(self, job: SideJob, cut: compaction.Cut, branch: Sequence[WireMessage], budget: int, previous: str, fault: str) -> str:
+        fits = job.used + budget + 1200 <= job.info.window
+        if fits:
+            return await self._on_prefix(job, cut, branch, budget, fault)
+        return await self._slim(job, cut, budget, previous, fault)
+
+    async def _on_prefix(self, job: SideJob, cut: compaction.Cut, branch: Sequence[WireMessage], budget: int, fault: str) -> str:
+        instruction = prompting.compression_text(self._parts.config, kept=_beginning(cut.kept), max_words=int(budget * _WORDS_PER_TOKEN), fault=fault)
+        request = ModelRequest(
+            model=job.model,
+            system=job.frame.system,
+            tools=job.frame.tools,
+            messages=with_instruction(branch or job.wire, [_text(instruction)]),
+            max_tokens=min(SIDE_REPLY_TOKENS, job.info.max_output, max(256, job.info.window - job.used - 600)),
+            purpose="compression",
+        )
+        return await self._reply(job, request, instruction)
+
+    async def _slim(self, job: SideJob, cut: compaction.Cut, budget: int, previous: str, fault: str) -> str:
+        """A transcript in chunks that fit, each with the summary so far: nothing is clipped (D6)."""
+        config, count = self._parts.config, self._parts.counter(job.model).text
+        system = prompting.load("compression_slim").text
+        instruction = prompting.compression_text(config, kept="", max_words=int(budget * _WORDS_PER_TOKEN), fault=fault)
+        reply_room = min(SIDE_REPLY_TOKENS, job.info.max_output, job.info.window // 4)
+        room = max(256, job.info.window - reply_room - count(system) - count(instruction) - budget - 400)
+        summary = previous
+        for chunk in chunked(transcript([message for message in cut.removed if message.kind != "summary"]), room, count):
+            before = f"The summary of what came before:\n{summary}\n\n" if summary else ""
+            text = f"{before}<transcript>\n{chunk}\n</transcript>\n\n{instruction}"
+            request = ModelRequest(
+                model=job.model,
+                system=[_text(system)],
+                tools=[],
+                messages=[{"role": "user", "content": [_text(text)]}],
+                max_tokens=reply_room,
+                purpose="compression",
+            )
+            summary = await self._reply(job, request, instruction)
+        return summary
+
+    async def _reply(self, job: SideJob, request: ModelRequest, instruction: str) -> str:
+        parts, config = self._parts, self._parts.config
+        aside = parts.store.append(
+            job.trace, role="user", kind="instruction", content=[_text(instruction)], parent=job.head, branch="compression", meta={"reason": job.reason}
+        )
+        reply = await ask(parts.client, request, silence_s=config.flush_timeout_s, total_s=config.flush_total_timeout_s)
+        parts.spending.add(reply, job.info)
+        parts.store.append(
+            job.trace, role="assistant", kind="reply", content=reply.content, parent=aside.sequence, branch="compression", usage=reply.usage, stop_reason=reply.stop_reason
+        )
+        if reply.fault:
+            raise MemflushError(reply.fault)
+        if reply.stop_reason == "max_tokens":
+            raise MemflushError("the summary was longer than the reply may be.")
+        return reply.text
+
+
+def salient_items(messages: Sequence[Message]) -> list[str]:
+    """The lines a summary should not lose, best first."""
+    sources = [
+        salience.SourceText(spoken_text(message), origin_of(message), message.trace, message.sequence)
+        for message in messages
+        if message.kind in {"prompt", "reply", "results"}
+    ]
+    return [candidate.text for candidate in salience.extract(sources)]
+
+
+def _beginning(kept: Sequence[Message]) -> str:
+    text = next((spoken_text(message).strip() for message in kept if spoken_text(message).strip()), "")
+    return " ".join(text.split())[:80].replace('"', "'")
+
+
+def _text(text: str) -> Block:
+    return {"type": "text", "text": text}

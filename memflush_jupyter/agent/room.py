@@ -1,0 +1,384 @@
+"""Keeps one conversation within its window: the flow "estimate → gate → flush → prune → compact" of the design, in one place."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from memflush_jupyter.agent import frame as framing
+from memflush_jupyter.agent.branches import SideJob
+from memflush_jupyter.agent.compress import Compression, Summary
+from memflush_jupyter.agent.flush import LOCK_STALE_S, Flush, FlushResult
+from memflush_jupyter.context import assembly, compaction, gate, pruning, tokens, window
+from memflush_jupyter.events import Budget, BudgetChanged, CompactionEnd, CompactionStart, Notice, PhaseChanged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from memflush_jupyter.agent.conversation import Conversation
+    from memflush_jupyter.agent.parts import AgentParts
+    from memflush_jupyter.agent.tools.base import Tool
+    from memflush_jupyter.events import Event, Phase
+    from memflush_jupyter.models.client import ModelInfo
+    from memflush_jupyter.trace.models import Block, Message, WireMessage
+
+MIN_REPLY_TOKENS = 256
+"""Below this room for a reply nothing useful can be answered."""
+_LOCK_POLL_S = 0.1
+_DROPPED = "Earlier messages were dropped from view to make room. They are stored: memory_search finds them, read_message shows them."
+
+
+class Room:
+    """The window of one conversation under one model."""
+
+    def __init__(self, parts: AgentParts, conversation: Conversation, info: ModelInfo, tools: Sequence[Tool], emit: Callable[[Event], None]) -> None:
+        self._parts = parts
+        self._conversation = conversation
+        self._info = info
+        self._tools = tools
+        self._emit = emit
+        self._pruned = pruning.PruneState()
+        self._compacted = False  # since the last reply (D9)
+        self._logged: str | None = None
+        self._warned: set[str] = set()
+        self.cached_share: float | None = None
+        self._build()
+
+    # -- what is sent ----------------------------------------------------------------------------------------------------------
+
+    def _build(self, *, fresh: bool = False) -> None:
+        block = framing.memory_block(self._parts, self._conversation.trace, self._info.window, self._info.id, fresh=fresh)
+        self.frame = framing.build(self._parts, self._info.id, self._tools, block)
+        config = self._parts.config
+        self.lines = window.lines(
+            self._info.window,
+            self.frame.prefix,
+            reserve_tokens=config.reserve_tokens,
+            reserve_tokens_floor=config.reserve_tokens_floor,
+            soft_tokens=config.memory_flush_soft_tokens,
+            keep_recent=config.keep_recent_tokens,
+        )
+        for warning in self.lines.warnings:
+            if warning not in self._warned:
+                self._warned.add(warning)
+                self._emit(Notice(warning, "warning"))
+
+    @property
+    def sent(self) -> list[Message]:
+        """The messages of the path that stand in the context, oldest first, as stored."""
+        return assembly.on_path(self._conversation.messages)
+
+    def wire(self) -> list[WireMessage]:
+        """The request's messages: pruned, valid (P6)."""
+        return assembly.to_wire(pruning.apply(self.sent, self._pruned))
+
+    def used(self, pending: int = 0) -> int:
+        """Tokens in the context (A4): the last measured usage and the estimate of what came since; ``pending`` is added (B2)."""
+        sent = self.sent
+        measured = next((message for message in reversed(sent) if message.usage is not None), None)
+        stale = self._pruned.through
+        if measured is not None and measured.meta.get("frame") != self.frame.digest:
+            stale = max(stale or 0, measured.sequence)
+        return tokens.used_tokens(pruning.apply(sent, self._pruned), prefix=self.frame.prefix, pending=pending, stale_through=stale)
+
+    def max_tokens(self) -> int:
+        """Largest reply that may be asked for now."""
+        left = self._info.window - self.used() - max(64, self._info.window // 100)
+        wanted = self._parts.config.max_output_tokens or min(self._info.max_output, max(self.lines.reserve, MIN_REPLY_TOKENS))
+        return max(MIN_REPLY_TOKENS, min(wanted, self._info.max_output, left))
+
+    def replied(self) -> None:
+        """A reply arrived: another compaction may follow (D9)."""
+        self._compacted = False
+
+    def prompt_fault(self, size: int) -> str | None:
+        """Why a prompt of ``size`` tokens cannot be sent at all, or ``None`` (D8)."""
+        return window.prompt_fault(size, self.lines)
+
+    # -- before a call ---------------------------------------------------------------------------------------------------------
+
+    async def make(self) -> str | None:
+        """Make room before a model call; return a sentence when that is not possible and the turn has to end."""
+        self._prune()
+        decision = self._decide()
+        if not decision.compact:
+            return None
+        config = self._parts.config
+        if config.compaction == "off":
+            if decision.flush:
+                await self._flush(decision.reason)
+            if self.used() + MIN_REPLY_TOKENS * 2 <= self._info.window:
+                return None
+            return (
+                f"The context is full ({self.used():,} of {self._info.window:,} tokens) and compaction is off. "
+                "Set `MemFlush.compaction = 'summary'`, run `%agent compact`, or begin anew with `%agent new`."
+            )
+        flushed = await self._flush(decision.reason) if decision.flush else None
+        if not await self.compact("threshold", flushed=flushed) or self.used() >= self.lines.compaction_line:
+            return self._stuck()
+        return None
+
+    def _stuck(self) -> str | None:
+        used = self.used()
+        if used + MIN_REPLY_TOKENS * 2 <= self._info.window and not self._compacted:
+            return None  # nothing could be removed, but the reply still fits into the reserve
+        if used < self.lines.compaction_line or used + MIN_REPLY_TOKENS * 2 <= self._info.window:
+            return None
+        largest = max(self.sent, key=lambda message: message.tokens, default=None)
+        size = f" The largest message holds {largest.tokens:,} tokens." if largest is not None else ""
+        return (
+            f"There is no room left: {used:,} tokens stand in a window of {self._info.window:,} (of them {self.frame.prefix:,} fixed) even after compaction.{size} "
+            "Put large inputs into files or variables, or choose a model with a larger window."
+        )
+
+    def _prune(self) -> None:
+        self._pruned = pruning.plan(
+            self.sent, counter=self._parts.counter(self._info.id), lines=self.lines, state=self._pruned, limit=self._parts.config.prune_result_chars
+        )
+
+    def _state(self) -> gate.GateState:
+        parts, trace, config = self._parts, self._conversation.trace, self._parts.config
+        uncovered = self._uncovered()
+        size = sum(_bytes(message) for message in uncovered) if config.force_flush_transcript_bytes else 0
+        return gate.GateState(
+            used=self.used(),
+            lines=self.lines,
+            compaction_count=trace.compaction_count,
+            memory_flush_compaction_count=trace.memory_flush_compaction_count,
+            unflushed_bytes=size,
+            force_bytes=int(config.force_flush_transcript_bytes),
+            enabled=config.enable_memory_flush,
+            writable=parts.memory is not None and parts.memory.writable,
+            sub_agent=trace.kind == "agent_call",
+            heartbeat=trace.kind == "heartbeat",
+            memory_on=parts.writer is not None,
+            has_new=bool(uncovered),
+            failures=trace.flush_failures,
+            max_failures=config.flush_max_failures,
+        )
+
+    def _decide(self) -> gate.Decision:
+        decision = gate.decide(self._state())
+        if (decision.compact or decision.flush or self.used() >= self.lines.flush_line) and decision.reason != self._logged:
+            self._logged = decision.reason
+            self._parts.store.log(
+                self._conversation.trace_id, "gate", {"action": decision.action, "reason": decision.reason, "compact": decision.compact, "used": self.used()}
+            )
+        return decision
+
+    def _uncovered(self) -> list[Message]:
+        through = self._conversation.trace.flushed_through
+        known = [message for message in self._conversation.messages if message.kind != "summary" and (through is None or message.sequence > through)]
+        first = self._conversation.messages[0] if self._conversation.messages else None
+        if first is not None and first.kind == "summary" and (through is None or through < first.meta.get("first_kept", 0) - 1):
+            return self._parts.store.uncovered(self._conversation.trace_id, after=through)
+        return known
+
+    # -- after a turn ----------------------------------------------------------------------------------------------------------
+
+    async def settle(self) -> None:
+        """After a turn: flush when the soft line is crossed, in the background where nothing has to wait for it."""
+        self._conversation.refresh()
+        self._prune()
+        decision = self._decide()
+        if not decision.flush:
+            return
+        parts = self._parts
+        if parts.awaits_flush or not parts.config.flush_background or parts.background is None:
+            await self._flush(decision.reason)
+            return
+        job = self._job(decision.reason, background=True)
+        cut = self._cut()
+        parts.background(lambda own, emit: _ahead(own, emit, job, cut))
+
+    # -- flush and compaction --------------------------------------------------------------------------------------------------
+
+    def _job(self, reason: str, *, background: bool = False, last_chance: bool = False) -> SideJob:
+        trace = self._conversation.trace
+        return SideJob(
+            trace=trace.id,
+            head=trace.head,
+            model=self._info.id,
+            info=self._info,
+            frame=self.frame,
+            context=tuple(self.sent),
+            uncovered=tuple(self._uncovered()),
+            wire=self.wire(),
+            used=self.used(),
+            compaction_count=trace.compaction_count,
+            reason=reason,
+            background=background,
+            last_chance=last_chance,
+        )
+
+    async def flush_now(self, reason: str = "manual") -> FlushResult | None:
+        """``%agent flush``: save what was not covered yet, whatever the lines say; ``None`` when there is nothing or it may not run."""
+        self._conversation.refresh()
+        decision = gate.topup(self._state(), going=[message.sequence for message in self._uncovered()], flushed_through=self._conversation.trace.flushed_through)
+        if not decision.flush:
+            self._emit(Notice(f"Nothing was saved: {gate.REASONS[decision.reason]}."))
+            return None
+        return await self._flush(reason)
+
+    async def _flush(self, reason: str, *, last_chance: bool = False) -> FlushResult:
+        self._emit(PhaseChanged("flushing"))
+        self._emit(BudgetChanged(self.budget("flushing")))
+        result = await Flush(self._parts, self._emit).run(self._job(reason, last_chance=last_chance))
+        self._conversation.refresh()
+        return result
+
+    async def _top_up(self, cut: compaction.Cut, flushed: FlushResult | None) -> tuple[FlushResult | None, str]:
+        """Flush what is about to go and is not covered yet (B4); return the flush and, where it stays uncovered, the reason (P1)."""
+        going = [message.sequence for message in cut.removed if message.kind != "summary"]
+        waited = 0.0
+        while True:
+            trace = self._conversation.refresh()
+            decision = gate.topup(self._state(), going=going, flushed_through=trace.flushed_through)
+            if not decision.flush:
+                return flushed, "" if decision.reason == "nothing_new" else gate.REASONS[decision.reason]
+            result = await self._flush(decision.reason if flushed is None else "topup", last_chance=True)
+            if result.outcome != "skipped":
+                covered = gate.topup(self._state(), going=going, flushed_through=self._conversation.trace.flushed_through).reason == "nothing_new"
+                return result, "" if covered else result.reason
+            if waited > LOCK_STALE_S:
+                return result, result.reason
+            await asyncio.sleep(_LOCK_POLL_S)  # a background flush of this trace is running: wait for it, then look again
+            waited += _LOCK_POLL_S
+
+    def _cut(self) -> compaction.Cut:
+        counter = self._parts.counter(self._info.id)
+        return compaction.choose_cut(self.sent, keep_recent=self.lines.keep_recent, count=counter.message)
+
+    async def compact(self, reason: str, *, flushed: FlushResult | None = None) -> bool:
+        """Replace the older part of the path by a summary; return whether anything was replaced (D3–D6, D9)."""
+        if self._compacted and reason == "threshold":
+            return False
+        cut = self._cut()
+        if not cut.removed:
+            return False
+        flushed, uncovered = await self._top_up(cut, flushed)
+        before = self.used()
+        trace = self._conversation.trace
+        self._emit(PhaseChanged("compacting"))
+        self._emit(BudgetChanged(self.budget("compacting")))
+        self._emit(CompactionStart(trace.id, reason, before))
+        ended = False
+        try:
+            summary, cut = await self._summary(cut, reason, flushed)
+            meta = {
+                "first_kept": cut.kept[0].sequence if cut.kept else trace.head,
+                "removed": [cut.removed[0].sequence, cut.removed[-1].sequence],
+                "source": summary.source,
+                "reason": reason,
+                "faults": list(summary.faults),
+                "uncovered": uncovered,
+            }
+            content = compaction.summary_message(summary.text, last_request=self._last_request(cut), goals="")
+            size = self._parts.counter(self._info.id).blocks(content)
+            self._parts.store.record_compaction(trace.id, content=content, tokens=size, meta=meta)
+            self._conversation.reload()
+            self._pruned = pruning.PruneState()
+            self._compacted = True
+            self._logged = None
+            self._build(fresh=True)
+            self._emit(CompactionEnd(trace.id, summary.source, before, self.used(), len(cut.removed), uncovered))
+            ended = True
+        finally:
+            if not ended:
+                self._emit(CompactionEnd(trace.id, "failed", before, before, 0, "interrupted; the history is as it was"))
+        self._emit(BudgetChanged(self.budget("waiting")))
+        return True
+
+    async def _summary(self, cut: compaction.Cut, reason: str, flushed: FlushResult | None) -> tuple[Summary, compaction.Cut]:
+        if self._parts.config.compaction == "drop":
+            previous = next((message.text for message in cut.removed if message.kind == "summary"), "")
+            return Summary(previous if previous.startswith(_DROPPED) else _DROPPED, "drop"), cut
+        ready = self._prepared(cut)
+        if ready is not None:
+            return ready
+        branch = flushed.branch if flushed is not None else []
+        return await Compression(self._parts).summarise(self._job(reason), cut, branch=branch), cut
+
+    def _prepared(self, cut: compaction.Cut) -> tuple[Summary, compaction.Cut] | None:
+        """A summary made ahead, if what it leaves standing still keeps the context below the flush line."""
+        sent = self.sent
+        ready = next((message for message in reversed(self._parts.store.side_branches(self._conversation.trace_id)) if message.branch == "prepared"), None)
+        if ready is None or ready.meta.get("cycle") != self._conversation.trace.compaction_count:
+            return None
+        first = ready.meta["first_kept"]
+        at = next((index for index, message in enumerate(sent) if message.sequence == first and message.kind != "summary"), None)
+        if at is None or ready.meta["head"] not in {message.sequence for message in sent}:
+            return None
+        older = compaction.Cut(at, tuple(sent[:at]), tuple(sent[at:]))
+        left = self.frame.prefix + self._parts.counter(self._info.id).text(ready.text) + sum(message.tokens for message in older.kept)
+        if left >= self.lines.flush_line:
+            return None
+        return Summary(ready.text, ready.meta["source"]), older
+
+    def _last_request(self, cut: compaction.Cut) -> list[Block] | None:
+        """The person's last request, word for word, when the cut would take it away (D3)."""
+        if any(message.kind == "prompt" for message in cut.kept):
+            return None
+        request = next((message for message in reversed(self._conversation.messages) if message.kind == "prompt"), None)
+        if request is None:
+            summary = next((message for message in cut.removed if message.kind == "summary"), None)
+            return compaction.carried_request(summary) if summary is not None else None
+        aside = set(request.meta.get("aside", ()))
+        return [block for index, block in enumerate(request.content) if index not in aside]
+
+    # -- figures ---------------------------------------------------------------------------------------------------------------
+
+    def budget(self, phase: Phase = "idle") -> Budget:
+        """The figures of the gauge."""
+        summary = conversation = results = recalled = 0
+        for message in pruning.apply(self.sent, self._pruned):
+            if message.kind == "summary":
+                summary += message.tokens
+            elif message.kind == "results":
+                results += message.tokens
+            else:
+                aside = min(int(message.meta.get("recall_tokens", 0)), message.tokens)
+                recalled += aside
+                conversation += message.tokens - aside
+        counter = self._parts.counter(self._info.id)
+        return Budget(
+            window=self._info.window,
+            used=self.used(),
+            flush_line=self.lines.flush_line,
+            compaction_line=self.lines.compaction_line,
+            segments={
+                "system": self.frame.system_tokens, "tools": self.frame.tool_tokens, "memory": self.frame.memory_tokens, "summary": summary,
+                "conversation": conversation, "results": results, "recall": recalled,
+            },
+            cached_share=self.cached_share,
+            cost_usd=self._parts.spending.usd,
+            phase=phase,
+            approximate=counter.approximate,
+            window_source=self._info.window_source,
+            last_flush=self._last_flush(),
+            turn=sum(1 for message in self.sent if message.kind == "prompt"),
+            compactions=self._conversation.trace.compaction_count,
+        )  # fmt: skip
+
+    def _last_flush(self) -> str | None:
+        moment = self._conversation.trace.memory_flush_at
+        return moment.strftime("%Y-%m-%d %H:%M") if moment is not None else None
+
+
+async def _ahead(parts: AgentParts, emit: Callable[[Event], None], job: SideJob, cut: compaction.Cut) -> None:
+    """On the background thread: the flush, then the summary of the part that would go, so that no turn waits for either."""
+    result = await Flush(parts, emit).run(job)
+    if not cut.removed or not cut.kept or parts.config.compaction != "summary" or result.outcome in {"skipped", "failed"}:
+        return
+    summary = await Compression(parts).summarise(job, cut, branch=result.branch)
+    meta: dict[str, Any] = {"cycle": job.compaction_count, "first_kept": cut.kept[0].sequence, "head": job.head, "source": summary.source}
+    content = [{"type": "text", "text": summary.text}]
+    parts.store.append(job.trace, role="assistant", kind="reply", content=content, parent=job.head, branch="prepared", meta=meta)
+
+
+def _bytes(message: Message) -> int:
+    total = 0
+    for block in message.content:
+        for value in block.values():
+            total += len(value) if isinstance(value, str) else len(str(value))
+    return total

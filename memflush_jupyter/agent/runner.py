@@ -1,0 +1,351 @@
+"""One turn: the person's prompt, then rounds of model and tool calls until the model stops."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+from memflush_jupyter.agent.calls import CallRunner
+from memflush_jupyter.agent.conversation import Conversation
+from memflush_jupyter.agent.room import Room
+from memflush_jupyter.agent.tools.file_tools import ListFiles, Reach, ReadFile, SearchFiles
+from memflush_jupyter.agent.tools.memory_tools import MemorySearch, MemoryWrite, log_query
+from memflush_jupyter.agent.tools.message_tools import ReadMessage
+from memflush_jupyter.context import recall
+from memflush_jupyter.errors import MemflushError, ModelError
+from memflush_jupyter.events import (
+    BudgetChanged,
+    Notice,
+    PhaseChanged,
+    Recalled,
+    Retrying,
+    TextDelta,
+    TextDiscarded,
+    TextDone,
+    ThinkingDelta,
+    TurnFinished,
+    TurnStarted,
+)
+from memflush_jupyter.models.client import ModelReply, ModelRequest, Retry, TextPiece, ThinkingPiece
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from memflush_jupyter.agent.parts import AgentParts
+    from memflush_jupyter.agent.tools.base import Tool
+    from memflush_jupyter.events import Event
+    from memflush_jupyter.memory.redaction_stream import StreamRedactor
+    from memflush_jupyter.models.client import ModelInfo
+    from memflush_jupyter.trace.models import Block, WireMessage
+
+LOST_REPLIES = 2
+"""How often a reply that was lost on the way is asked for again in one turn (D11)."""
+_END = object()
+
+
+class _Shown:
+    """A text block while it streams: its number in the turn, what arrived, and the redaction of it (P7)."""
+
+    def __init__(self, number: int, redactor: StreamRedactor) -> None:
+        self.number = number
+        self.text = ""
+        self._redactor = redactor
+
+    def feed(self, delta: str) -> str:
+        self.text += delta
+        return self._redactor.feed(delta)
+
+
+class AgentRunner:
+    """Runs turns of one trace with one model. ``run_turn`` yields events; ``turn`` is the same with a callback."""
+
+    def __init__(self, parts: AgentParts, trace_id: str, model: str) -> None:
+        self._parts = parts
+        self._model = model
+        self.conversation = Conversation(parts.store, trace_id, lambda: parts.counter(model))
+        self._room: Room | None = None
+        self._emit: Callable[[Event], None] = lambda _event: None
+        self._blocks = 0
+        self._spent = 0
+
+    async def run_turn(self, prompt: list[Block], *, cell_id: str | None = None, max_rounds: int | None = None) -> AsyncIterator[Event]:
+        """Yield what happens; cancelling the iteration cancels the turn."""
+        queue: asyncio.Queue[Any] = asyncio.Queue()
+        task = asyncio.ensure_future(self.turn(prompt, queue.put_nowait, cell_id=cell_id, max_rounds=max_rounds))
+        task.add_done_callback(lambda _task: queue.put_nowait(_END))
+        try:
+            while (event := await queue.get()) is not _END:
+                yield event
+            await task
+        finally:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError, Exception):
+                await task
+
+    async def turn(self, prompt: list[Block], emit: Callable[[Event], None], *, cell_id: str | None = None, max_rounds: int | None = None) -> TurnFinished:
+        """Run one turn; every event goes to ``emit`` at once, the last one is returned too.
+
+        A ``MemflushError`` ends the turn with its sentence; cancellation leaves a valid, resumable trace and is raised again.
+        """
+        self._emit = emit
+        self._blocks = 0
+        self._spent = 0
+        finished = TurnFinished(self.conversation.trace_id, "interrupted", "Interrupted. The conversation is kept; go on with another %%agent cell.")
+        try:
+            finished = await self._turn(prompt, cell_id, max_rounds or self._parts.config.max_rounds)
+        except MemflushError as error:
+            finished = TurnFinished(self.conversation.trace_id, "error", str(error))
+        finally:
+            if self._room is not None:
+                emit(BudgetChanged(self._room.budget()))
+            emit(finished)
+        return finished
+
+    async def room(self, emit: Callable[[Event], None]) -> Room:
+        """The conversation's window, for ``%agent flush``, ``%agent compact`` and ``%budget``."""
+        self._emit = emit
+        self.conversation.refresh()
+        return await self._ready()
+
+    def _tell(self, event: Event) -> None:
+        self._emit(event)
+
+    # -- the turn --------------------------------------------------------------------------------------------------------------
+
+    async def _ready(self) -> Room:
+        if self._room is None:
+            info = await self._parts.client.info(self._model)
+            if info.warning:
+                self._emit(Notice(info.warning, "warning"))
+            if self._parts.writer is not None and self._parts.memory is not None and self._parts.memory.writable:
+                self._parts.writer.recover()
+            self._info: ModelInfo = info
+            self._tools = self._make_tools()
+            self._room = Room(self._parts, self.conversation, info, self._tools, self._tell)
+            self._calls = CallRunner(
+                self._tools, self._parts.approver, self._tell, timeout_s=self._parts.config.tool_timeout_s, redact=self._parts.redact
+            )
+        return self._room
+
+    def _make_tools(self) -> list[Tool]:
+        parts = self._parts
+        reach = Reach(parts.folder, parts.config.allowed_paths)
+        count = parts.counter(self._model).text
+        tools: list[Tool] = [*parts.extra_tools, ReadFile(reach), ListFiles(reach), SearchFiles(reach), ReadMessage(parts.store, parts.identity)]
+        if parts.memory is not None and parts.writer is not None:
+            declared = list(parts.config.memory_files)
+            tools.append(MemoryWrite(parts.memory, parts.writer, parts.store, declared, lambda: self.conversation.messages))
+            tools.append(MemorySearch(parts.store, parts.identity, count, tokens=parts.config.recall_tokens, in_context=self._in_context))
+        return tools
+
+    async def _turn(self, prompt: list[Block], cell_id: str | None, max_rounds: int) -> TurnFinished:
+        self.conversation.refresh()
+        room = await self._ready()
+        size = self._parts.counter(self._model).blocks(prompt)
+        fault = room.prompt_fault(size)
+        if fault:
+            raise MemflushError(fault)
+        aside, items = self._recall(prompt)
+        meta: dict[str, Any] = {"model": self._model}
+        if aside:
+            meta |= {"aside": list(range(len(aside))), "recall_tokens": self._parts.counter(self._model).blocks(aside)}
+        message = self.conversation.add("user", "prompt", [*aside, *prompt], cell_id=cell_id, meta=meta)
+        self._emit(TurnStarted(self.conversation.trace_id, message.sequence, self._model))
+        if items:
+            self._emit(Recalled(items))
+        finished = await self._rounds(room, cell_id, max_rounds)
+        await room.settle()
+        return finished
+
+    async def _rounds(self, room: Room, cell_id: str | None, max_rounds: int) -> TurnFinished:
+        trace = self.conversation.trace_id
+        lost = 0
+        for number in range(1, max_rounds + 1):
+            sentence = self._limit() or await room.make()
+            if sentence:
+                return TurnFinished(trace, "full" if "room" in sentence or "full" in sentence else "limit", sentence, number - 1)
+            reply = await self._ask(room)
+            if reply.fault:
+                lost += 1
+                self._partial(reply.content, reply.fault)
+                if lost > LOST_REPLIES:
+                    return TurnFinished(trace, "error", f"{reply.fault} This happened {lost} times; the conversation is kept, try again later.", number)
+                self._emit(Notice(f"{reply.fault} Asking again.", "warning"))
+                continue
+            calls = reply.tool_calls
+            meta = {"frame": room.frame.digest, "model": self._model}
+            stored = self.conversation.add("assistant", "reply", reply.content, usage=reply.usage, stop_reason=reply.stop_reason, cell_id=cell_id, meta=meta)
+            room.replied()
+            self._emit(BudgetChanged(room.budget("tools" if calls else "idle")))
+            if calls:
+                await self._run_calls(calls, stored.sequence, cell_id, trusted=reply.trustworthy)
+            elif reply.stop_reason != "pause_turn":
+                return TurnFinished(trace, "end", self._ending(reply), number)
+        return TurnFinished(trace, "max_rounds", f"Stopped after {max_rounds} rounds. Say “go on” in another %%agent cell, or raise --max-rounds.", max_rounds)
+
+    @staticmethod
+    def _ending(reply: ModelReply) -> str:
+        if reply.stop_reason == "max_tokens":
+            return "The answer was cut at the model's output limit. Say “go on” for the rest."
+        if reply.stop_reason == "refusal":
+            return "The model declined to answer."
+        return "" if reply.text.strip() else "The model returned an empty answer."
+
+    def _limit(self) -> str | None:
+        config, spending = self._parts.config, self._parts.spending
+        if config.max_turn_tokens is not None and self._spent >= config.max_turn_tokens:
+            return f"Stopped at the limit: this turn used {self._spent:,} tokens of max_turn_tokens = {config.max_turn_tokens:,}."
+        if config.max_cost_usd is not None and (spending.usd or 0.0) >= config.max_cost_usd:
+            return f"Stopped at the limit: ${spending.usd:.2f} of max_cost_usd = ${config.max_cost_usd:.2f} are spent."
+        return None
+
+    async def _run_calls(self, calls: list[Block], sequence: int, cell_id: str | None, *, trusted: bool) -> None:
+        self._emit(PhaseChanged("tools"))
+        try:
+            results = await self._calls.run(calls, trace=self.conversation.trace_id, sequence=sequence, cell_id=cell_id, vision=self._info.vision, trusted=trusted)
+        except asyncio.CancelledError as error:
+            if error.args and isinstance(error.args[0], list):
+                self.conversation.add("user", "results", error.args[0], cell_id=cell_id, meta={"interrupted": True})
+            raise
+        self.conversation.add("user", "results", results, cell_id=cell_id)
+
+    # -- the model -------------------------------------------------------------------------------------------------------------
+
+    async def _ask(self, room: Room) -> ModelReply:
+        """One request; when the server says that it is too long, compact and try once more (D7)."""
+        try:
+            return await self._stream(room)
+        except ModelError as error:
+            if error.kind != "overflow":
+                raise
+            self._emit(Notice("The server says that the context is too long; compacting it.", "warning"))
+            if not await room.compact("overflow"):
+                raise MemflushError(self._too_large(room, error)) from error
+        try:
+            return await self._stream(room)
+        except ModelError as error:
+            raise (MemflushError(self._too_large(room, error)) if error.kind == "overflow" else error) from error
+
+    @staticmethod
+    def _too_large(room: Room, error: ModelError) -> str:
+        largest = max(room.sent, key=lambda message: message.tokens)
+        return (
+            f"The request does not fit the model even after compaction ({error}). The largest message is number {largest.sequence} "
+            f"({largest.kind}, about {largest.tokens:,} tokens). Put large inputs into files, or set `MemFlush.window` to the server's real size."
+        )
+
+    async def _stream(self, room: Room) -> ModelReply:
+        wire = self._own_thinking(room.wire())
+        request = ModelRequest(self._model, room.frame.system, room.frame.tools, wire, room.max_tokens(), "turn")
+        estimated = room.used()
+        self._emit(PhaseChanged("waiting"))
+        shown: dict[int, _Shown] = {}
+        try:
+            reply = await self._consume(request, shown)
+        except BaseException as error:
+            self._keep_partial(shown, error)
+            raise
+        self._texts(reply, shown)
+        self._parts.spending.add(reply, self._info)
+        self._spent += reply.usage.total
+        read = reply.usage.input + reply.usage.cache_read + reply.usage.cache_write
+        if read:
+            room.cached_share = reply.usage.cache_read / read
+            self._parts.learn(self._model, estimated, read)
+        return reply
+
+    async def _consume(self, request: ModelRequest, shown: dict[int, _Shown]) -> ModelReply:
+        phase = "waiting"
+        async for piece in self._parts.client.stream(request):
+            if isinstance(piece, ModelReply):
+                return piece
+            if isinstance(piece, TextPiece):
+                if phase != "streaming":
+                    phase = "streaming"
+                    self._emit(PhaseChanged("streaming"))
+                if piece.index not in shown:
+                    shown[piece.index] = _Shown(self._blocks, self._parts.redact.stream())
+                    self._blocks += 1
+                text = shown[piece.index].feed(piece.text)
+                if text:
+                    self._emit(TextDelta(shown[piece.index].number, text))
+            elif isinstance(piece, ThinkingPiece):
+                if phase != "thinking":
+                    phase = "thinking"
+                    self._emit(PhaseChanged("thinking"))
+                self._emit(ThinkingDelta(piece.text))
+            elif isinstance(piece, Retry):
+                self._emit(PhaseChanged("retrying"))
+                self._emit(Retrying(piece.attempt, piece.wait_s, piece.sentence))
+        raise ModelError("The model's answer ended without a reply.")
+
+    def _texts(self, reply: ModelReply, shown: dict[int, _Shown]) -> None:
+        """Close the streamed texts with what the reply finally holds (calls written as text are taken out, C7)."""
+        final = [block["text"] for block in reply.content if block.get("type") == "text" and block["text"].strip()]
+        for place, piece in enumerate(shown.values()):
+            if reply.fault:
+                self._emit(TextDiscarded(piece.number, reply.fault))
+            elif place < len(final):
+                self._emit(TextDone(piece.number, self._parts.redact(final[place])))
+            else:
+                self._emit(TextDiscarded(piece.number, "written as a tool call"))
+        if not shown and not reply.fault:
+            for text in final:
+                self._emit(TextDone(self._blocks, self._parts.redact(text)))
+                self._blocks += 1
+
+    def _keep_partial(self, shown: dict[int, _Shown], error: BaseException) -> None:
+        """What had arrived stays in the trace as partial, and is never sent as if whole (D11)."""
+        texts: list[Block] = [{"type": "text", "text": piece.text} for piece in shown.values() if piece.text.strip()]
+        if texts:
+            fault = "interrupted" if isinstance(error, asyncio.CancelledError | KeyboardInterrupt | GeneratorExit) else str(error)
+            self._partial(texts, fault)
+
+    def _partial(self, content: list[Block], fault: str) -> None:
+        self.conversation.add_aside("partial", "assistant", "partial", content, parent=self.conversation.trace.head, meta={"fault": fault})
+
+    def _own_thinking(self, wire: list[WireMessage]) -> list[WireMessage]:
+        """Leave out thinking that another model signed: its signatures mean nothing to this one."""
+        if all(message.meta.get("model", self._model) == self._model for message in self.conversation.messages):
+            return wire
+        foreign = {
+            block["signature"]
+            for message in self.conversation.messages
+            if message.meta.get("model", self._model) != self._model
+            for block in message.content
+            if block.get("type") == "thinking" and "signature" in block
+        }
+        return [
+            {**message, "content": [block for block in message["content"] if block.get("type") != "redacted_thinking" and block.get("signature") not in foreign]}
+            if message["role"] == "assistant"
+            else message
+            for message in wire
+        ]
+
+    # -- recall ----------------------------------------------------------------------------------------------------------------
+
+    def _in_context(self) -> set[tuple[str, int]]:
+        return {(message.trace, message.sequence) for message in (self._room.sent if self._room is not None else self.conversation.messages)}
+
+    def _recall(self, prompt: list[Block]) -> tuple[list[Block], list[dict[str, str]]]:
+        """What earlier messages and notes say about the prompt, to ride with it as data (G5, G6)."""
+        config = self._parts.config
+        if not config.recall or config.recall_tokens <= 0 or self._parts.writer is None:
+            return [], []
+        text = "\n".join(block["text"] for block in prompt if block.get("type") == "text")
+        memory = self._room.frame.system[-1]["text"] if self._room is not None else ""
+        found = recall.search(
+            self._parts.store,
+            text,
+            identity=self._parts.identity,
+            in_context=self._in_context(),
+            budget=config.recall_tokens,
+            count=self._parts.counter(self._model).text,
+        )
+        items = [item for item in found if item.text not in memory]
+        if not items:
+            return [], []
+        log_query(self._parts.store, self.conversation.trace_id, text, items, by="prompt")
+        shown = [{"ref": item.ref, "origin": item.origin, "date": item.date, "text": item.text} for item in items]
+        return [{"type": "text", "text": recall.render(items)}], shown
