@@ -11,6 +11,8 @@ BIN := $(VENV)/bin
 PYTHONS := $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 DEMO := memflush-demo
+# make test TESTS=tests/unit TEST_ARGS="-k flush -x" runs some of them.
+TESTS ?= tests notebooks
 TEST_ARGS ?=
 
 .PHONY: help demo test lint format bench clean
@@ -23,7 +25,7 @@ demo: $(VENV)/installed-demo ## Run the quickstart offline in a fresh folder and
 
 test: $(VENV)/installed-test ## Run all tests, the notebooks included
 	@if ls tests/browser/test_*.py >/dev/null 2>&1; then sh tools/ensure_browser.sh; fi
-	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist loadfile --nbval tests notebooks $(TEST_ARGS)
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist loadfile --nbval $(TESTS) $(TEST_ARGS)
 
 lint: $(VENV)/installed-lint ## Check style, types and the arrows between the rooms
 	$(BIN)/ruff check .

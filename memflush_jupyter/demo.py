@@ -187,7 +187,7 @@ def _this_python() -> Any:
 
     class Specs(KernelSpecManager):
         def get_kernel_spec(self, kernel_name: str) -> KernelSpec:  # noqa: ARG002 - there is only one
-            argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+            argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}", "--log-level=40"]
             return KernelSpec(argv=argv, display_name="Python 3", language="python")
 
     class ThisPython(AsyncKernelManager):
