@@ -6,14 +6,14 @@ it. Lines end where CommonMark says they do, at ``\n``, ``\r\n`` or ``\r``, and 
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
@@ -87,6 +87,7 @@ class Document:
     _lines: tuple[Line, ...]
     _sections: tuple[Section, ...]
     _bullets: tuple[Bullet, ...]
+    _starts: frozenset[int]
 
     @property
     def text(self) -> str:
@@ -105,9 +106,18 @@ class Document:
         """Return the list items of all depths, in order of their first line."""
         return list(self._bullets)
 
+    def blocks(self, start: int, end: int) -> list[tuple[int, int]]:
+        """Divide lines ``start`` to ``end`` where an outermost paragraph, list item, table, fence … begins; together they are the whole."""
+        cuts = [start, *(number for number in range(start + 1, end) if number in self._starts), end]
+        return [(first, last) for first, last in pairwise(cuts) if first < last]
+
     def slice(self, start: int, end: int) -> str:
         """Return the text of lines ``start`` to ``end``, the end excluded."""
         return "".join(line.raw for line in self._lines[start:end])
+
+    def bodies(self, numbers: Iterable[int]) -> str:
+        """Return these lines in the given order, each ended by a line feed."""
+        return "".join(f"{self._lines[number].body}\n" for number in numbers)
 
     def remove_lines(self, numbers: Collection[int]) -> Document:
         """Return the document without these lines; every other line keeps its bytes."""
@@ -151,6 +161,7 @@ def parse(text: str) -> Document:
     kinds[:front] = ["front"] * front
     tokens = _tokens("".join(raw[front:]).removeprefix(BOM))
     headings: list[tuple[int, str, int, int]] = []
+    starts: set[int] = set()
     for index, token in enumerate(tokens):
         if token.map is None:
             continue
@@ -158,8 +169,12 @@ def parse(text: str) -> Document:
         kind = _KINDS.get(token.type)
         if kind is not None:
             kinds[start:end] = [kind] * (end - start)
+        if token.type == "list_item_open" and token.level == 1:
+            starts.add(start)
         if token.level:
             continue
+        if not token.type.endswith("list_open"):
+            starts.add(start)
         if token.type == "heading_open":
             headings.append((int(token.tag[1:]), tokens[index + 1].content.strip(), start, end))
         elif token.type == "html_block" and (heading := _HTML_HEADING.match(token.content)) is not None:
@@ -168,7 +183,7 @@ def parse(text: str) -> Document:
     for bullet in bullets:
         kinds[bullet.start] = "bullet"
     lines = tuple(Line(number, line, kind) for number, (line, kind) in enumerate(zip(raw, kinds, strict=True)))
-    return Document(lines, tuple(_sections(headings, len(raw))), tuple(bullets))
+    return Document(lines, tuple(_sections(headings, len(raw))), tuple(bullets), frozenset(starts))
 
 
 def _front_matter(raw: list[str]) -> int:
@@ -238,42 +253,3 @@ def _last_block(text: str) -> Any | None:
     raw = split_lines(text)
     tokens = [token for token in _tokens("".join(raw[_front_matter(raw) :]) + _PROBE) if token.level == 0 and token.map is not None]
     return tokens[-1] if tokens else None
-
-
-def carry_over(old: bytes, new: str) -> bytes:
-    """Return the new text with the bytes of the old file wherever a line is the same (G3).
-
-    What a person edits in a cell has lost the file's BOM, its line endings and bytes that were no UTF-8: unchanged lines take
-    theirs from the file, changed lines its usual ending.
-    """
-    kept = [line.encode("utf-8", "surrogateescape") for line in split_lines(old.decode("utf-8", "surrogateescape"))]
-    fresh = [line.encode("utf-8", "surrogateescape") for line in split_lines(new.removeprefix(BOM))]
-    before, after = [_seen(line) for line in kept], [_seen(line) for line in fresh]
-    ending = newline(old.decode("utf-8", "replace")).encode()
-    taken = dict(_matches(before, after))
-    result = [kept[taken[number]] if number in taken else _with_ending(line, ending) for number, line in enumerate(fresh)]
-    result[:-1] = [line if line.endswith((b"\n", b"\r")) else line + ending for line in result[:-1]]
-    mark = BOM.encode()
-    text = b"".join(result)
-    return mark + text if old.startswith(mark) and not text.startswith(mark) else text
-
-
-def _matches(before: list[str], after: list[str]) -> Iterator[tuple[int, int]]:
-    """Pair equal lines (new number, old number). What both ends share is paired first: files are large and edits small."""
-    shortest = min(len(before), len(after))
-    head = next((n for n in range(shortest) if before[n] != after[n]), shortest)
-    tail = next((n for n in range(shortest - head) if before[-1 - n] != after[-1 - n]), shortest - head)
-    yield from ((number, number) for number in range(head))
-    yield from ((len(after) - n, len(before) - n) for n in range(1, tail + 1))
-    middle = difflib.SequenceMatcher(None, before[head : len(before) - tail], after[head : len(after) - tail], autojunk=False)
-    for block in middle.get_matching_blocks():
-        yield from ((head + block.b + n, head + block.a + n) for n in range(block.size))
-
-
-def _with_ending(line: bytes, ending: bytes) -> bytes:
-    body = line.rstrip(b"\r\n")
-    return body if body == line else body + ending
-
-
-def _seen(line: bytes) -> str:
-    return line.decode("utf-8", "replace").removeprefix(BOM).rstrip("\r\n")

@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Final
 from memflush_jupyter.errors import MemoryFileError
 from memflush_jupyter.memory import names as rules
 from memflush_jupyter.memory import writing
+from memflush_jupyter.memory.document import parse
+from memflush_jupyter.memory.edits import UTF16_MARKS, appended, carry_over, decode
 from memflush_jupyter.memory.history import History
+from memflush_jupyter.memory.paths import walk
 from memflush_jupyter.memory.writing import content_hash
 
 if TYPE_CHECKING:
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     from memflush_jupyter.clock import Clock
     from memflush_jupyter.memory.document import Document, Section
 
-__all__ = ["ABSENT", "MemoryFolder", "content_hash"]
+__all__ = ["ABSENT", "MemoryFolder", "content_hash", "decode"]
 
 ABSENT: Final = ""
 """The ``base_hash`` of a file that does not exist."""
@@ -33,7 +36,6 @@ LOCK_TIMEOUT_S: Final = 20.0
 """How long a writer waits for another one, in seconds: a write takes milliseconds, so that more means a hung process."""
 
 _IGNORE: Final = "# The store, the locks and the history are this machine's own. The memory files beside this folder are yours to commit.\n*\n"
-_UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
 class MemoryFolder:
@@ -148,20 +150,7 @@ class MemoryFolder:
         inside = self.canonical(name)
         if for_write and rules.fold(inside) == rules.fold(rules.IDENTITY):
             raise MemoryFileError(f"{rules.logical(rules.IDENTITY)} says who this agent is; it is written by hand and read-only to every tool.")
-        return self._path(inside, for_write=for_write)
-
-    def _path(self, inside: str, *, for_write: bool) -> Path:
-        shown = rules.logical(inside)
-        if for_write and not inside.casefold().endswith(".md"):
-            raise MemoryFileError(f"{shown} is no markdown file; memory files end in '.md'.")
-        path = self.root
-        parts = inside.split("/")
-        for number, part in enumerate(parts):
-            if for_write:
-                _check_case(path, part, shown)
-            path /= part
-            _check_entry(path, shown, last=number + 1 == len(parts))
-        return path
+        return walk(self.root, inside, for_write=for_write)
 
     def append_target(self, name: str | None) -> str:
         """Return the canonical name that notes for ``name`` go to: today's file (``None`` or by name), ``topics/NAME.md`` or a declared one (G7).
@@ -195,6 +184,14 @@ class MemoryFolder:
                     found.append(path.relative_to(self.root).as_posix())
         return sorted(found)
 
+    def exists(self, name: str) -> bool:
+        """Tell whether there is a memory file of this name.
+
+        Raises:
+            MemoryFileError: something is there that cannot be one (C3).
+        """
+        return os.path.lexists(self.resolve(name, for_write=False))
+
     # -- reading -------------------------------------------------------------------------------------------------------
 
     def read_bytes(self, name: str) -> bytes:
@@ -208,15 +205,10 @@ class MemoryFolder:
 
     def read(self, name: str) -> str:
         """Return a file's text for people and models: without BOM, and with U+FFFD for bytes that are no UTF-8."""
-        data = self.read_bytes(name)
-        if data.startswith(_UTF16):
-            return data.decode("utf-16", "replace")
-        return data.decode("utf-8-sig", "replace")
+        return decode(self.read_bytes(name))
 
     def document(self, name: str) -> Document:
         """Return a file's parsed text; its line numbers are those of ``read``."""
-        from memflush_jupyter.memory.document import parse
-
         return parse(self.read(name))
 
     def sections(self, name: str) -> list[Section]:
@@ -253,7 +245,7 @@ class MemoryFolder:
         shown = rules.logical(inside)
 
         def payload(data: bytes | None) -> bytes:
-            if data is not None and data.startswith(_UTF16):
+            if data is not None and data.startswith(UTF16_MARKS):
                 raise MemoryFileError(f"{shown} is stored as UTF-16; save it as UTF-8 so that notes can be added to it.")
             text = None if data is None else data.decode("utf-8", "surrogateescape")
             return build(text).encode("utf-8", "surrogateescape")
@@ -270,18 +262,18 @@ class MemoryFolder:
         Raises:
             MemoryFileError: the file changed meanwhile, or cannot be written. It is as it was, and the text is in the history.
         """
-        from memflush_jupyter.memory.document import carry_over
-
         self.replace_built(name, lambda old: text.encode("utf-8", "replace") if old is None else carry_over(old, text), base_hash=base_hash)
 
-    def replace_built(self, name: str, build: Callable[[bytes | None], bytes], *, base_hash: str | None, reason: str = "edit", preimage: bool = True) -> None:
+    def replace_built(
+        self, name: str, build: Callable[[bytes | None], bytes] | bytes, *, base_hash: str | None, reason: str = "edit", preimage: bool = True
+    ) -> None:
         """Replace a file's bytes by what ``build`` makes of them, by an atomic rename under the lock; the preimage goes to the history."""
         inside = self.canonical(name)
         shown = rules.logical(inside)
-        path = self._path(inside, for_write=True)
+        path = walk(self.root, inside, for_write=True)
         with self.locked():
             old = writing.read_or_none(path, shown)
-            data = build(old)
+            data = build if isinstance(build, bytes) else build(old)
             if base_hash is not None and base_hash != (ABSENT if old is None else content_hash(old)):
                 self._conflict(inside, data)
             if data == old:
@@ -299,41 +291,7 @@ class MemoryFolder:
         )
 
 
-def appended(existing: str | None, text: str) -> str:
-    """Return what to append to a text so that ``text`` stands on lines of its own, in the text's own line endings."""
-    from memflush_jupyter.memory.document import newline, split_lines
-
-    if not text:
-        return ""
-    ending = newline(existing or "")
-    lines = "".join(line.rstrip("\r\n") + ending for line in split_lines(text))
-    return lines if not existing or existing == "\ufeff" or existing.endswith(("\n", "\r")) else ending + lines
-
-
 def _lock(path: Path) -> BaseFileLock:
     from filelock import FileLock
 
-    return FileLock(path)
-
-
-def _check_case(folder: Path, part: str, shown: str) -> None:
-    if (folder / part).exists() or not folder.is_dir():
-        return
-    for entry in os.listdir(folder):  # noqa: PTH208 - names only
-        if entry != part and rules.fold(entry) == rules.fold(part):
-            raise MemoryFileError(f"{shown} differs from {entry} only in case or accents, which on many systems is the same file; use the name {entry}.")
-
-
-def _check_entry(path: Path, shown: str, *, last: bool) -> None:
-    try:
-        mode = path.lstat().st_mode
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise writing.refusal(error, shown, "read") from error
-    if stat.S_ISLNK(mode):
-        raise MemoryFileError(f"{shown} passes a symbolic link, and memory follows none inside its folder. Put the file itself there.")
-    if last and stat.S_ISDIR(mode):
-        raise MemoryFileError(f"{shown} is a folder; name a file in it.")
-    if not (stat.S_ISREG(mode) if last else stat.S_ISDIR(mode)):
-        raise MemoryFileError(f"{shown} is not an ordinary file, so it is neither read nor written.")
+    return FileLock(path, mode=0o666)  # the umask decides: a folder may be shared by a group

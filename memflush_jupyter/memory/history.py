@@ -92,14 +92,20 @@ class History:
             data = self.read(entry.id)
             fresh = change(entry.name, data)
             if fresh != data:
-                scratch = self._folder / "unfinished"
-                shutil.rmtree(scratch, ignore_errors=True)
-                scratch.mkdir(parents=True)
-                (scratch / "data").write_bytes(fresh)
-                (scratch / "data").replace(self._folder / entry.id / "data")
+                self._overwrite(entry.id, fresh)
                 changed.append(entry.id)
-        shutil.rmtree(self._folder / "unfinished", ignore_errors=True)
         return changed
+
+    def _overwrite(self, entry_id: str, data: bytes) -> None:
+        scratch = self._folder / "unfinished"
+        try:
+            shutil.rmtree(scratch, ignore_errors=True)
+            scratch.mkdir()
+            (scratch / "data").write_bytes(data)
+            (scratch / "data").replace(self._folder / entry_id / "data")
+            scratch.rmdir()
+        except OSError as error:
+            raise MemoryFileError(f"The history entry {entry_id} cannot be rewritten ({error.strerror}); it still holds what was to be forgotten.") from error
 
     def _paths(self) -> list[Path]:
         if not self._folder.is_dir():

@@ -99,14 +99,24 @@ class Journal:
         self.path.unlink(missing_ok=True)
 
     def recover(self) -> None:
-        """Complete an append that a kill interrupted. The caller holds the lock."""
+        """Complete an append that a kill interrupted. The caller holds the lock.
+
+        Raises:
+            MemoryFileError: it cannot be completed now; the record stays.
+        """
         if not self.path.exists():
             return
-        with contextlib.suppress(ValueError, KeyError, TypeError):  # a torn record: its append never began
+        try:
             record = json.loads(self.path.read_bytes())
-            payload = record["payload"].encode("utf-8", "surrogateescape")
-            self._complete(self.root / record["name"], record["name"], record["offset"], payload)
-        self.end()
+            name, offset, payload = str(record["name"]), int(record["offset"]), record["payload"].encode("utf-8", "surrogateescape")
+        except (ValueError, KeyError, TypeError):  # a torn record: its append never began
+            self.end()
+            return
+        try:
+            self._complete(self.root / name, name, offset, payload)
+            self.end()
+        except OSError as error:
+            raise refusal(error, name, "written") from error
 
     @staticmethod
     def _complete(path: Path, name: str, offset: int, payload: bytes) -> None:
