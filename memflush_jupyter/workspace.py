@@ -11,6 +11,7 @@ from memflush_jupyter.agent.parts import AgentParts, Spending
 from memflush_jupyter.agent.runner import AgentRunner
 from memflush_jupyter.agent.tools.base import Never
 from memflush_jupyter.clock import make_clock
+from memflush_jupyter.context.tokens import TokenCounter
 from memflush_jupyter.errors import MemflushError
 from memflush_jupyter.memory.files import MemoryFolder
 from memflush_jupyter.memory.redaction import Redactor
@@ -43,7 +44,7 @@ class Workspace:
         self.memory = MemoryFolder(self.folder / config.memory_dir, clock=clock, declared=config.memory_files)
         self.warning: str | None = None
         self.store = self._open_store()
-        self.client = ModelClient(config, clock=clock, environ=environ)
+        self.client = ModelClient(config, clock=clock, environ=environ, count=TokenCounter("offline", factor=1.0, learned=False).text)
         self.spending = Spending()
         self.writer = NoteWriter(self.memory, self.store, clock, self.redactor, note_chars=config.flush_note_chars)
 

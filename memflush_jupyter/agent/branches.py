@@ -63,10 +63,11 @@ async def ask(client: ModelClient, request: ModelRequest, *, silence_s: float, t
     heard = asyncio.Event()
 
     async def consume() -> ModelReply:
-        async for piece in client.stream(request):
-            heard.set()
-            if isinstance(piece, ModelReply):
-                return piece
+        async with contextlib.aclosing(client.stream(request)) as pieces:
+            async for piece in pieces:
+                heard.set()
+                if isinstance(piece, ModelReply):
+                    return piece
         raise ModelError("The model's answer ended without a reply.")
 
     task = asyncio.ensure_future(consume())

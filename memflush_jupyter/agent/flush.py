@@ -19,14 +19,12 @@ from memflush_jupyter.events import MemoryFlushEnd, MemoryFlushStart
 from memflush_jupyter.memory import limits, salience
 from memflush_jupyter.models.client import ModelRequest
 from memflush_jupyter.models.silence import is_silent
-from memflush_jupyter.models.textcalls import parse_text_calls
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from memflush_jupyter.agent.parts import AgentParts
     from memflush_jupyter.events import Event, FlushOutcome
-    from memflush_jupyter.models.client import ModelReply
     from memflush_jupyter.trace.models import Block, Message, WireMessage
 
 LOCK_STALE_S = 330.0
@@ -212,16 +210,16 @@ class Flush:
             parts.spending.add(reply, job.info)
             if reply.fault:
                 raise ModelError(reply.fault)
-            content, calls, text = _calls(reply, request.tools)
+            calls = reply.tool_calls  # also those written as text: the client reads them (C7)
             aside = parts.store.append(
-                job.trace, role="assistant", kind="reply", content=content, parent=aside.sequence, branch="flush", usage=reply.usage, stop_reason=reply.stop_reason
+                job.trace, role="assistant", kind="reply", content=reply.content, parent=aside.sequence, branch="flush", usage=reply.usage, stop_reason=reply.stop_reason
             )
             if not calls:
-                _without_calls(harvest, text, keep_text=config.flush_text_as_note)
+                _without_calls(harvest, reply.text, keep_text=config.flush_text_as_note)
                 return harvest
             results = [self._answer(call, harvest, trusted=reply.trustworthy) for call in calls]
             aside = parts.store.append(job.trace, role="user", kind="results", content=results, parent=aside.sequence, branch="flush")
-            branch = [*request.messages, {"role": "assistant", "content": content}, {"role": "user", "content": results}]
+            branch = [*request.messages, {"role": "assistant", "content": reply.content}, {"role": "user", "content": results}]
             harvest.branch = branch
             if harvest.notes:
                 return harvest
@@ -280,19 +278,6 @@ def _sources(messages: Sequence[Message]) -> list[salience.SourceText]:
         for message in messages
         if message.kind in {"prompt", "reply", "results"}
     ]
-
-
-def _calls(reply: ModelReply, tools: list[dict[str, Any]]) -> tuple[list[Block], list[Block], str]:
-    """The reply's content, its tool calls (also those written as text, C7), and its remaining text."""
-    calls = [block for block in reply.content if block.get("type") == "tool_use"]
-    text = "\n".join(block["text"] for block in reply.content if block.get("type") == "text")
-    if calls or not text.strip():
-        return reply.content, calls, text
-    rest, written = parse_text_calls(text, tools)
-    if not written:
-        return reply.content, [], text
-    kept: list[Block] = [{"type": "text", "text": rest}] if rest.strip() else []
-    return [*kept, *written], written, rest
 
 
 def _without_calls(harvest: _Harvest, text: str, *, keep_text: bool) -> None:

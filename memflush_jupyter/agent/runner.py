@@ -27,7 +27,7 @@ from memflush_jupyter.events import (
     TurnFinished,
     TurnStarted,
 )
-from memflush_jupyter.models.client import ModelReply, ModelRequest, Retry, TextPiece, ThinkingPiece
+from memflush_jupyter.models.client import ModelReply, ModelRequest, Piece, Retry, TextPiece, ThinkingPiece
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -256,29 +256,36 @@ class AgentRunner:
         return reply
 
     async def _consume(self, request: ModelRequest, shown: dict[int, _Shown]) -> ModelReply:
-        phase = "waiting"
-        async for piece in self._parts.client.stream(request):
-            if isinstance(piece, ModelReply):
-                return piece
-            if isinstance(piece, TextPiece):
-                if phase != "streaming":
-                    phase = "streaming"
-                    self._emit(PhaseChanged("streaming"))
-                if piece.index not in shown:
-                    shown[piece.index] = _Shown(self._blocks, self._parts.redact.stream())
-                    self._blocks += 1
-                text = shown[piece.index].feed(piece.text)
-                if text:
-                    self._emit(TextDelta(shown[piece.index].number, text))
-            elif isinstance(piece, ThinkingPiece):
-                if phase != "thinking":
-                    phase = "thinking"
-                    self._emit(PhaseChanged("thinking"))
-                self._emit(ThinkingDelta(piece.text))
-            elif isinstance(piece, Retry):
-                self._emit(PhaseChanged("retrying"))
-                self._emit(Retrying(piece.attempt, piece.wait_s, piece.sentence))
+        phase = ""
+        async with contextlib.aclosing(self._parts.client.stream(request)) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, ModelReply):
+                    return piece
+                phase = self._show(piece, phase, shown)
         raise ModelError("The model's answer ended without a reply.")
+
+    def _show(self, piece: Piece, phase: str, shown: dict[int, _Shown]) -> str:
+        """Pass a piece on as events; return the phase that it belongs to, announced once when it begins."""
+        if isinstance(piece, TextPiece):
+            if phase != "streaming":
+                self._emit(PhaseChanged("streaming"))
+            if piece.index not in shown:
+                shown[piece.index] = _Shown(self._blocks, self._parts.redact.stream())
+                self._blocks += 1
+            text = shown[piece.index].feed(piece.text)
+            if text:
+                self._emit(TextDelta(shown[piece.index].number, text))
+            return "streaming"
+        if isinstance(piece, ThinkingPiece):
+            if phase != "thinking":
+                self._emit(PhaseChanged("thinking"))
+            self._emit(ThinkingDelta(self._parts.redact(piece.text)))
+            return "thinking"
+        if isinstance(piece, Retry):
+            self._emit(PhaseChanged("retrying"))
+            self._emit(Retrying(piece.attempt, piece.wait_s, piece.sentence))
+            return "retrying"
+        return phase
 
     def _texts(self, reply: ModelReply, shown: dict[int, _Shown]) -> None:
         """Close the streamed texts with what the reply finally holds (calls written as text are taken out, C7)."""

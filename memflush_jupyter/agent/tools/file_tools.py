@@ -65,12 +65,14 @@ class Reach:
             folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _HIDDEN)
             for name in sorted(names):
                 path = Path(root, name)
-                if path.is_symlink():
-                    real = path.resolve()
-                    if not any(allowed in real.parents for allowed in self._roots):
-                        continue
-                if path.is_file():
+                if self._is_ours(path):
                     yield path
+
+    def _is_ours(self, path: Path) -> bool:
+        try:
+            return path.is_file() and (not path.is_symlink() or any(root in path.resolve().parents for root in self._roots))
+        except (OSError, RuntimeError):  # a link that leads to itself
+            return False
 
 
 class ReadFile:
