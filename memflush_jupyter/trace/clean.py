@@ -75,7 +75,7 @@ class Cleaner:
 
     def _field(self, key: str, item: Any) -> Any:
         if key in _PROTOCOL:
-            return item
+            return storable(item) if isinstance(item, str) else item
         if key == "source" and isinstance(item, dict) and item.get("type") == "base64":
             return dict(item)
         if key == "content" and isinstance(item, list):

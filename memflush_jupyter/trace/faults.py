@@ -19,11 +19,11 @@ _SENTENCES = (
     (("disk is full",), "The disk that holds the trace store {path} is full, so nothing was saved. Free some space and try again."),
     (
         ("readonly", "read-only"),
-        "The trace store {path} cannot be written to. Make the file and its folder writable, or choose another folder with c.MemFlush.memory_dir.",
+        "The trace store {path} cannot be written to. Make it and its folder writable, or choose another folder with c.MemFlush.memory_dir.",
     ),
     (
         ("not a database", "malformed", "corrupt", "file is encrypted"),
-        "The trace store {path} is damaged or not a trace store. Restore it from a copy, or move it away: a new one is made. The memory files are not affected.",
+        "The trace store {path} is damaged or not a trace store. Restore a copy, or move it away and a new one is made. Memory files are not affected.",
     ),
     (("unable to open",), "The trace store {path} cannot be opened. See that its folder exists and may be written to."),
     (("disk i/o error",), "Reading or writing the trace store {path} failed. See whether its disk is full or was taken away."),

@@ -32,58 +32,60 @@ _SPACELESS = (
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _RUN = re.compile(f"[{_SPACELESS}]+")
+_SEPARATOR = r"[./\\:@+\-]"
+
+
+def _special(character: str, start: str) -> re.Pattern[str]:
+    """Words that are more than one run of lower-case letters, perhaps capitalised; possessive throughout: linear in any text."""
+    plain = r"(?:[^\W\d_][^\W\d_A-Z]*+)?+"
+    return re.compile(rf"{start}{plain}(?:(?={character})|(?={_SEPARATOR}++{character})){character}*+(?:{_SEPARATOR}++{character}++)*+")
+
+
 # Python's \w leaves out combining marks, which would cut Hindi, Arabic or decomposed Latin words.
 _CHARACTER = r"[\w\u0300-\u036f\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff\u0f00-\u0fff]"
-_WORD = re.compile(rf"{_CHARACTER}+(?:[./\\:@+\-]+{_CHARACTER}+)*")
+_SPECIAL = _special(_CHARACTER, f"(?<!{_CHARACTER})")
+_SPECIAL_ASCII = _special(r"\w", r"\b")
+_WORD = re.compile(f"{_CHARACTER}+")
 _THOUSANDS = re.compile(r"(?<![\w.,])\d{1,3}(?:,\d{3})+(?!\d)")
 _DECIMAL = re.compile(r"\d+\.\d+")
-_PIECES = re.compile(r"[./\\:@+\-]+")
-_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\dA-Z_]+\d*|\d+|[^\W_]+")
+_PIECES = re.compile(f"{_SEPARATOR}+")
+_PARTS = re.compile(r"[A-Z]+(?![a-z])\d*|[A-Z]?[a-z]+\d*|\d+")
 _RECALLED = re.compile(r"<recalled\b.*?</recalled>", re.DOTALL)
 
 # Words so common that they say nothing about what is meant; a question made of nothing else finds nothing.
 _COMMON: Final = frozenset(
-    "a about all also am an and any are as at be been but by can could did do does for from get give had has have he hello her hey hi him his how i if in into is "
-    "it its just let like me my no not now of ok okay on or our out please s say said she should show so some t tell thank thanks that the their them then there "
-    "these they this those to too up us was we were what when where which who why will with would yes you your "
-    "的 了 是 我 你 他 在 和 有 这 那 吗 呢 吧 什么 怎么".split()
+    (  # noqa: SIM905 - a text of words reads more easily than a list of quoted ones
+        "a about all also am an and any are as at be been but by can could did do does for from get give had has have he hello her hey hi him "
+        "his how i if in into is it its just let like me my no not now of ok okay on or our out please s say said she should show so some t tell "
+        "thank thanks that the their them then there these they this those to too up us was we were what when where which who why will with "
+        "would yes you your "
+        "的 了 是 我 你 他 在 和 有 这 那 吗 呢 吧 什么 怎么"
+    ).split()
 )
 
 
 def split(text: str) -> str:
-    """Return ``text`` as the space-separated terms that are put into the index."""
-    return " ".join(_terms(text))
+    """Return ``text`` with everything the tokeniser would not understand replaced by terms; the rest stays as it is."""
+    if text.isascii():
+        return _without_compounds(text)
+    return _without_compounds(_RUN.sub(_pairs, unicodedata.normalize("NFKC", text)))
 
 
 def query_terms(query: str) -> list[str]:
     """The distinct terms of a question, common words left out. A lone character of a spaceless script ends with ``*`` (prefix)."""
-    found: dict[str, None] = {}
-    for run in _RUN.findall(_normal(query)):
-        if len(run) == 1:
-            found[run + "*"] = None
-    runs_last = {run[-1] for run in _RUN.findall(_normal(query))}
-    for term in _terms(query):
-        lowered = term.lower()
-        if lowered not in _COMMON and lowered not in runs_last:
-            found[lowered] = None
+    query = unicodedata.normalize("NFKC", query)
+    found = dict.fromkeys(f"{run}*" for run in _RUN.findall(query) if len(run) == 1)
+    # The pair at its end says all that the last character of a longer run could.
+    spaced = _RUN.sub(lambda run: _pairs(run)[:-2] if len(run.group()) > 1 else " ", query)
+    found.update(dict.fromkeys(word.lower() for word in _WORD.findall(_without_compounds(spaced))))
     return [term for term in found if term.rstrip("*") not in _COMMON]
 
 
-def _normal(text: str) -> str:
-    return text if text.isascii() else unicodedata.normalize("NFKC", text)
-
-
-def _terms(text: str) -> Iterator[str]:
-    text = _normal(text)
-    if not text.isascii():
-        text = _RUN.sub(_pairs, text)
+def _without_compounds(text: str) -> str:
     if "," in text:
         text = _THOUSANDS.sub(lambda found: found.group().replace(",", ""), text)
-    for word in _WORD.findall(text):
-        if word.isalpha() and (word.islower() or word[1:].islower()):
-            yield word if len(word) <= LONGEST_TERM else word[:LONGEST_TERM]
-        else:
-            yield from _compound(word)
+    special = _SPECIAL_ASCII if text.isascii() else _SPECIAL
+    return special.sub(lambda found: " ".join(_compound(found.group())), text)
 
 
 def _pairs(run: re.Match[str]) -> str:
@@ -103,7 +105,7 @@ def _compound(word: str) -> Iterator[str]:
         yield from (part[:LONGEST_TERM] for part in parts)
         if len(parts) > 1:
             wholes["".join(parts)] = None
-    if len(pieces) > 2:  # noqa: PLR2004 - a path of two pieces is the whole itself
+    if len(pieces) > 2 and not pieces[-1].isdigit():  # noqa: PLR2004 - a path of two pieces is the whole itself
         wholes[_joined(pieces[-2:])] = None
     if len(pieces) > 1:
         wholes[_joined(pieces)] = None
@@ -113,7 +115,7 @@ def _compound(word: str) -> Iterator[str]:
 def _parts(piece: str) -> list[str]:
     if len(piece) > 4 * LONGEST_TERM:  # a blob of base64 or the like: one term is enough
         return [piece]
-    return _PARTS.findall(piece) if piece.replace("_", "").isalnum() else piece.split("_")
+    return _PARTS.findall(piece) if piece.isascii() else [part for part in piece.split("_") if part]
 
 
 def _joined(pieces: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import select, text
@@ -18,10 +19,10 @@ from memflush_jupyter.trace.models import SearchHit
 from memflush_jupyter.trace.schema import INDEX_VERSION, messages, notes, settings, traces
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Iterator, Sequence
+    from collections.abc import Collection, Container, Generator, Sequence
     from datetime import tzinfo
 
-    from sqlalchemy import Connection, Row
+    from sqlalchemy import Connection, Select
 
 MOST_TERMS: Final = 8
 MOST_POSTINGS: Final = 8000
@@ -38,11 +39,8 @@ _COUNT_PREFIX = text("SELECT sum(doc) FROM search_vocabulary WHERE term >= :term
 _LAST_ROW = text("SELECT max((SELECT coalesce(max(id), 0) * 2 FROM messages), (SELECT coalesce(max(number), 0) * 2 + 1 FROM notes))")
 _MATCH = text("SELECT rowid, -rank FROM search_index WHERE search_index MATCH :match AND rowid >= :first ORDER BY rank")
 
-_MESSAGE = (
-    select(messages.c.id, messages.c.trace, messages.c.sequence, messages.c.kind, messages.c.on_path, messages.c.content, messages.c.meta, messages.c.created_at, traces.c.identity)
-    .join(traces, traces.c.id == messages.c.trace)
-)  # fmt: skip
-_NOTE = select(notes, traces.c.identity).outerjoin(traces, traces.c.id == notes.c.trace)
+_MESSAGE: Select[Any] = select(messages, traces.c.identity).join(traces, traces.c.id == messages.c.trace)
+_NOTE: Select[Any] = select(notes, traces.c.identity).outerjoin(traces, traces.c.id == notes.c.trace)
 
 
 class Stemmer:
@@ -106,8 +104,8 @@ def rebuild(connection: Connection) -> None:
     for row in stored:
         if indexed(row.kind, row.branch):
             add(connection, message_row(row.id), said_by(json.loads(row.content), json.loads(row.meta)))
-    for row in connection.execute(select(notes.c.number, notes.c.text).where(notes.c.state != "retired")):
-        add(connection, note_row(row.number), row.text)
+    for note in connection.execute(select(notes.c.number, notes.c.text).where(notes.c.state != "retired")):
+        add(connection, note_row(note.number), note.text)
     connection.execute(settings.update().where(settings.c.key == "index_version").values(value=INDEX_VERSION))
 
 
@@ -129,16 +127,17 @@ def search(
 ) -> list[SearchHit]:
     """The best hits, best first; see ``TraceStore.search``."""
     hits: list[SearchHit] = []
-    for row, score in _matches(connection, stemmer, query):
-        if len(hits) >= limit:
-            break
-        hit = _hit(connection, row, score, identity=identity, exclude=exclude, origins=origins, zone=zone)
-        if hit is not None:
-            hits.append(hit)
+    with closing(_matches(connection, stemmer, query)) as matches:
+        for row, score in matches:
+            if len(hits) >= limit:
+                break
+            hit = _hit(connection, row, score, identity=identity, exclude=exclude, origins=origins, zone=zone)
+            if hit is not None:
+                hits.append(hit)
     return hits
 
 
-def _matches(connection: Connection, stemmer: Stemmer, query: str) -> Iterator[tuple[int, float]]:
+def _matches(connection: Connection, stemmer: Stemmer, query: str) -> Generator[tuple[int, float]]:
     chosen = _rarest(connection, stemmer, fulltext.query_terms(query))
     if not chosen:
         return
@@ -149,9 +148,10 @@ def _matches(connection: Connection, stemmer: Stemmer, query: str) -> Iterator[t
         last = int(connection.execute(_LAST_ROW).scalar_one())
         first = int(last * (1 - MOST_POSTINGS / chosen[0][0]))
     match = " OR ".join(_quoted(term) for _, term in chosen)
-    result = connection.execute(_MATCH, {"match": match, "first": first})
-    while batch := result.fetchmany(_BATCH):
-        yield from ((int(row), float(score)) for row, score in batch)
+    # An unfinished statement would keep its view of the file open, so it is closed whatever happens.
+    with closing(connection.execute(_MATCH, {"match": match, "first": first})) as result:
+        while batch := result.fetchmany(_BATCH):
+            yield from ((int(row), float(score)) for row, score in batch)
 
 
 def _rarest(connection: Connection, stemmer: Stemmer, terms: list[str]) -> list[tuple[int, str]]:
@@ -199,7 +199,7 @@ def _hit(
 
 
 def _message(connection: Connection, row: int, score: float, zone: tzinfo | None) -> tuple[SearchHit, str] | None:
-    stored: Row[Any] | None = connection.execute(_MESSAGE.where(messages.c.id == row // 2)).first()
+    stored = connection.execute(_MESSAGE.where(messages.c.id == row // 2)).first()
     if stored is None or not stored.on_path:
         return None
     said = said_by(json.loads(stored.content), json.loads(stored.meta))

@@ -51,7 +51,7 @@ def add(connection: Connection, added: Sequence[Note], clean: Cleaner, now: str)
                 "created_at": records.stamp(note.created_at) if note.created_at is not None else now,
             },
         )
-        index.add(connection, index.note_row(inserted.inserted_primary_key[0]), written)
+        index.add(connection, index.note_row(records.key(inserted)), written)
 
 
 def mark(connection: Connection, ids: Sequence[str], state: str) -> None:

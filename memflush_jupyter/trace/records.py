@@ -10,7 +10,7 @@ from memflush_jupyter.trace.clean import storable
 from memflush_jupyter.trace.models import Message, Note, Trace, Usage
 
 if TYPE_CHECKING:
-    from sqlalchemy import Row
+    from sqlalchemy import CursorResult, Row
 
 
 def dump(value: Any) -> str:
@@ -31,6 +31,12 @@ def moment(text: str | None, zone: tzinfo | None) -> datetime | None:
     return datetime.fromisoformat(text).astimezone(None if bare_offset else zone)
 
 
+def key(inserted: CursorResult[Any]) -> int:
+    """The primary key that an insert was given."""
+    made = inserted.inserted_primary_key
+    return 0 if made is None else int(made[0])
+
+
 def usage_text(usage: Usage | None) -> str | None:
     """Measured usage as JSON."""
     if usage is None:
@@ -40,7 +46,7 @@ def usage_text(usage: Usage | None) -> str | None:
 
 def trace(row: Row[Any], zone: tzinfo | None) -> Trace:
     """One row of ``traces``."""
-    values = dict(row._mapping)
+    values = row._asdict()
     values.pop("number")
     for name in ("created_at", "updated_at", "memory_flush_at"):
         values[name] = moment(values[name], zone)

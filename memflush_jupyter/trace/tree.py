@@ -90,7 +90,7 @@ def append(
     role: Role,
     kind: Kind,
     content: list[Block],
-    parent: int | None | Literal["head"],
+    parent: int | Literal["head"] | None,
     branch: str,
     tokens: int,
     usage: str | None,
@@ -98,8 +98,8 @@ def append(
     cell_id: str | None,
     now: str,
     meta: dict[str, Any],
-) -> int:
-    """Insert a message with its index row; on ``main`` the head moves to it. Returns its sequence."""
+) -> tuple[int, int | None]:
+    """Insert a message with its index row; on ``main`` the head moves to it. Returns its sequence and its parent's."""
     sequence = int(trace.last_sequence) + 1
     follows = trace.head if parent == "head" else parent
     mark = _mark(connection, trace.id, follows)
@@ -127,10 +127,9 @@ def append(
         },
     )
     if index.indexed(kind, branch):
-        key = inserted.inserted_primary_key
-        index.add(connection, index.message_row(key[0]), index.said_by(content, meta))
+        index.add(connection, index.message_row(records.key(inserted)), index.said_by(content, meta))
     connection.execute(_ADVANCE, {"trace_id": trace.id, "new_head": sequence if main else trace.head, "new_last": sequence, "now": now})
-    return sequence
+    return sequence, follows
 
 
 def walk(connection: Connection, trace: str, head: int | None, *, lowest: int = 0) -> list[int]:
