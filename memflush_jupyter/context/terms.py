@@ -1,0 +1,133 @@
+"""What a prompt asks about: its words without the small ones, with names, numbers and identifiers told apart (G5)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from memflush_jupyter.context.stopwords import CJK, ENGLISH
+
+TermKind = Literal["name", "number", "identifier", "word", "cjk"]
+
+WEIGHTS: dict[TermKind, float] = {"name": 2.0, "number": 1.8, "identifier": 2.0, "word": 1.0, "cjk": 0.8}
+"""How much a term says about what is meant, beside how rare it is."""
+
+_CJK_RANGE = "\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
+_TOKEN = re.compile(rf"\d+(?:[.,]\d+)+(?!\w)|[{_CJK_RANGE}]+|[^\W_{_CJK_RANGE}](?:[\w.\-/:@'’]*[^\W_{_CJK_RANGE}])?")
+_CJK_STOP = re.compile("|".join(CJK))
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-zß-ÿ]+|\d+(?:[.,]\d+)*|[^\W\d_A-Za-z]+", re.UNICODE)
+_SENTENCE_START = re.compile(r"(?:^|[.!?:;。！？\n\"“(\[]\s*)$")
+_FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_CODE_LINE = re.compile(
+    r"""
+    \s{2,}\S                                                      # the body of a block
+  | [%!@#]                                                        # magics, shell, decorators, comments
+  | import\s[\w., ]+$ | from\s[\w.]+\simport\b
+  | (?:def|class|for|while|with|if|elif|else|try|except|finally|async)\b.*:$
+  | [\w.\[\]'"]+(?:\s*,\s*[\w.]+)*\s*[-+*/]?=[^=]              # assignments
+  | [\w.]+\(.*\)\s*$                                             # calls
+  | [)\]}]
+    """,
+    re.VERBOSE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One thing a prompt asks about. ``stem`` is what it is compared by."""
+
+    text: str
+    stem: str
+    kind: TermKind
+
+    @property
+    def weight(self) -> float:
+        """How much it says, from its kind alone."""
+        return WEIGHTS[self.kind]
+
+
+def query_terms(prompt: str) -> list[Term]:
+    """Return the distinct terms of a prompt in its order; empty when it asks about nothing that could be found again.
+
+    Code in fences, and prompts that are code throughout, ask about nothing; neither do greetings and acknowledgements.
+    """
+    prose = _FENCE.sub(" ", prompt)
+    lines = [line for line in prose.splitlines() if line.strip()]
+    if not lines or all(_CODE_LINE.match(line) for line in lines):
+        return []
+    found: dict[str, Term] = {}
+    for match in _TOKEN.finditer(prose):
+        for term in _terms(match.group(), at_start=_SENTENCE_START.search(prose, 0, match.start()) is not None):
+            found.setdefault(term.stem, term)
+    return list(found.values())
+
+
+def stems(text: str) -> list[str]:
+    """Return the stems of a text in order, compound words also by their parts; stop words are kept."""
+    found: list[str] = []
+    for match in _TOKEN.finditer(text):
+        token = match.group()
+        if _is_cjk(token):
+            found += _pairs(token)
+            continue
+        found.append(stem(token))
+        parts = _PART.findall(token)
+        if len(parts) > 1:
+            found += [stem(part) for part in parts]
+    return found
+
+
+def stem(word: str) -> str:
+    """Strip the common English endings, so that ``collaborated`` and ``collaboration`` are one; other words only get lower case."""
+    word = word.lower().replace("’", "'").removesuffix("'s").rstrip("'.:-/")
+    if not word.isascii() or not word.isalpha() or len(word) <= 3:  # noqa: PLR2004 - short words have no ending to lose
+        return word.replace(",", "") if word[:1].isdigit() else word
+    for ending, new in (("ies", "y"), ("ied", "y"), ("sses", "ss"), ("shes", "sh"), ("ches", "ch"), ("xes", "x")):
+        if word.endswith(ending):
+            return _bare(word.removesuffix(ending) + new)
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    for ending, least in (("ation", 4), ("ing", 3), ("ion", 4), ("ed", 3), ("ly", 4), ("er", 4), ("or", 5)):
+        if word.endswith(ending) and len(word) - len(ending) >= least:
+            word = word.removesuffix(ending) + ("at" if ending == "ation" else "")
+            if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz":  # noqa: PLR2004 - as above
+                word = word[:-1]
+            break
+    return _bare(word)
+
+
+def _bare(word: str) -> str:
+    return word[:-1] if len(word) > 3 and word[-1] in "ey" else word  # noqa: PLR2004 - as above
+
+
+def _terms(token: str, *, at_start: bool) -> list[Term]:
+    if _is_cjk(token):
+        runs = [run for run in _CJK_STOP.split(token) if run]
+        return [Term(pair, pair, "cjk") for run in runs if len(run) > 1 or run == token for pair in _pairs(run)]
+    token = token.removesuffix("'s").removesuffix("’s")
+    if token.lower().replace("’", "'") in ENGLISH or (len(token) == 1 and not token.isdigit()):
+        return []
+    kind = _kind(token, at_start=at_start)
+    found = [Term(token, stem(token), kind)]
+    if kind == "identifier":  # people also write a column's name in words
+        found += [Term(part, stem(part), "word") for part in _PART.findall(token) if len(part) > 1 and part.lower() not in ENGLISH]
+    return found
+
+
+def _kind(token: str, *, at_start: bool) -> TermKind:
+    if token[0].isdigit():
+        return "number"
+    if re.search(r"[_/@:]|\w\.\w|[a-z][A-Z]", token):
+        return "identifier"
+    if token[0].isupper() and not (at_start and token[1:].islower()):
+        return "name"
+    return "word"
+
+
+def _is_cjk(token: str) -> bool:
+    return re.match(f"[{_CJK_RANGE}]", token) is not None
+
+
+def _pairs(run: str) -> list[str]:
+    return [run[index : index + 2] for index in range(len(run) - 1)] or [run]
