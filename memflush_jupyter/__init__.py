@@ -14,13 +14,13 @@ __all__ = ["__version__", "load_ipython_extension", "unload_ipython_extension"]
 
 def load_ipython_extension(ip: InteractiveShell) -> None:
     """``%load_ext memflush_jupyter``: register the magics. Imports neither the SDK nor SQLAlchemy."""
-    from memflush_jupyter.notebook.extension import load  # noqa: PLC0415 - IPython is only there in a kernel
+    from memflush_jupyter.notebook.extension import load
 
     load(ip)
 
 
 def unload_ipython_extension(ip: InteractiveShell) -> None:
     """``%unload_ext memflush_jupyter``: remove the magics, stop the background thread, close the store."""
-    from memflush_jupyter.notebook.extension import unload  # noqa: PLC0415 - as above
+    from memflush_jupyter.notebook.extension import unload
 
     unload(ip)
