@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
 import tempfile
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 NOTEBOOK = "01-quickstart.ipynb"
 _MAX_FOLDERS = 1000
+_GAUGE = re.compile(r"context (about )?[\d,]+ of [\d,]+ tokens")
 _SHOWN_SOURCE_CHARS = 60
 
 
@@ -111,13 +113,8 @@ def memory_files(folder: Path) -> dict[str, str]:
 
 def last_gauge(notebook: Any) -> str | None:
     """Return the text form of the last budget gauge shown in the notebook, or ``None`` when there is none."""
-    gauges = [
-        _text(output.get("data", {}).get("text/plain", ""))
-        for cell in notebook["cells"]
-        for output in cell.get("outputs", [])
-        if output.get("metadata", {}).get("memflush") == "gauge" or _text(output.get("data", {}).get("text/plain", "")).startswith("budget")
-    ]
-    return gauges[-1] if gauges else None
+    shown = [_text(output.get("data", {}).get("text/plain", "")) for cell in notebook["cells"] for output in cell.get("outputs", [])]
+    return next((text for text in reversed(shown) if _GAUGE.match(text)), None)
 
 
 def last_exchange(notebook: Any) -> tuple[str | None, str | None]:

@@ -24,7 +24,7 @@ print(sys.executable, os.environ.get("ANTHROPIC_API_KEY", "no key"), sep="\\n")
 """
 SHOWS_A_GAUGE = """\
 from IPython.display import display
-display({"text/plain": "budget: 4,000 of 16,384 tokens", "text/html": "<div></div>"}, raw=True, metadata={"memflush": "gauge"})
+display({"text/plain": "context 4,000 of 16,384 tokens (24%)", "text/html": "<div></div>"}, raw=True)
 """
 
 
@@ -43,7 +43,7 @@ def test_demo_runs_the_notebook_in_a_fresh_folder_without_any_key(tmp_path: Path
     assert executed.cells[0].outputs[0].text == f"{sys.executable}\nno key\n"
     assert all(cell.outputs == [] for cell in nbformat.read(source, as_version=4).cells)
     assert result.memory == {"memory/2026-01-15.md": "# 2026-01-15\n\n- Bills are in mm.\n"}
-    assert result.gauge == "budget: 4,000 of 16,384 tokens"
+    assert result.gauge == "context 4,000 of 16,384 tokens (24%)"
     assert (result.question, result.answer) == (None, None)
     page = result.html.read_text(encoding="utf-8")
     assert page.startswith("<!DOCTYPE html>")
@@ -100,17 +100,17 @@ def test_demo_says_when_a_notebook_cannot_be_read(tmp_path: Path) -> None:
 
 
 def test_demo_finds_the_last_question_its_answer_and_the_last_gauge() -> None:
-    def shown(kind: str, text: str | list[str], **metadata: str) -> nbformat.NotebookNode:
-        return new_output("display_data", data={kind: text}, metadata=metadata)
+    def shown(kind: str, text: str | list[str]) -> nbformat.NotebookNode:
+        return new_output("display_data", data={kind: text})
 
-    first = new_code_cell("%%agent\nLoad it.", outputs=[shown("text/plain", "budget: 1 of 9"), shown("text/markdown", "Loaded.")])
+    first = new_code_cell("%%agent\nLoad it.", outputs=[shown("text/plain", "context about 1 of 9 tokens"), shown("text/markdown", "Loaded.")])
     last = new_code_cell(
         "%%agent --max-rounds 3\nWhich unit\nhas the bill?\n",
-        outputs=[shown("text/markdown", "Let me see."), shown("text/markdown", ["In ", "mm."]), shown("text/plain", "2 of 9", memflush="gauge")],
+        outputs=[shown("text/markdown", "Let me see."), shown("text/markdown", ["In ", "mm."]), shown("text/plain", "context 2 of 9 tokens (22%)")],
     )
     notebook = new_notebook(cells=[first, new_markdown_cell("%%agent"), last, new_code_cell("%budget")])
     assert last_exchange(notebook) == ("Which unit\nhas the bill?", "In mm.")
-    assert last_gauge(notebook) == "2 of 9"
+    assert last_gauge(notebook) == "context 2 of 9 tokens (22%)"
     assert last_exchange(new_notebook(cells=[new_code_cell("%%agent\nHello")])) == ("Hello", None)
     assert last_gauge(new_notebook()) is None
 
@@ -118,13 +118,19 @@ def test_demo_finds_the_last_question_its_answer_and_the_last_gauge() -> None:
 def test_demo_describes_memory_gauge_answer_and_where_things_lie(tmp_path: Path) -> None:
     folder = tmp_path / "my demo"
     result = DemoResult(
-        folder, folder / "n.ipynb", folder / "n.html", {"memory/2026-01-15.md": "- Bills are in mm.\n"}, "budget: 1 of 9", "Which unit?", "Millimetres."
+        folder,
+        folder / "n.ipynb",
+        folder / "n.html",
+        {"memory/2026-01-15.md": "- Bills are in mm.\n"},
+        "context about 1 of 9 tokens",
+        "Which unit?",
+        "Millimetres.",
     )
     text = describe(result)
     order = [
         "memory/2026-01-15.md",
         "- Bills are in mm.",
-        "budget: 1 of 9",
+        "context about 1 of 9 tokens",
         "Which unit?",
         "Millimetres.",
         f"notebook   {folder / 'n.ipynb'}",
