@@ -14,9 +14,12 @@ import sys
 import tempfile
 from collections import deque
 from collections.abc import Iterator
-from typing import Any, TextIO
+from typing import Any, Self, TextIO
 
 Bundle = dict[str, Any]
+
+METADATA = "metadata"
+"""Key beside the mime types of a display under which its metadata (an image's size) travels."""
 
 LIMIT = 2_000_000
 """Characters of printed text that are kept: half from the beginning, half from the end."""
@@ -135,7 +138,7 @@ class Capture:
         self._ids: dict[str, int] = {}
         self._stack = contextlib.ExitStack()
 
-    def __enter__(self) -> Capture:
+    def __enter__(self) -> Self:
         saved = (sys.stdout, sys.stderr, sys.displayhook, self._ip.display_pub)
         with contextlib.suppress(Exception):
             saved[0].flush()
@@ -170,7 +173,7 @@ class Capture:
             self.text.write(text if text.endswith("\n") else f"{text}\n")
         if set(data) <= plain:
             return
-        bundle = {"data": data, "metadata": metadata or {}}
+        bundle = {**data, METADATA: metadata} if metadata else dict(data)
         if display_id is not None and display_id in self._ids:
             self.displays[self._ids[display_id]] = bundle
             return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import decimal
 import difflib
 import inspect
@@ -18,7 +18,7 @@ MAX_CELLS = 50_000_000
 MAX_CHARS = 8000
 _EXAMPLE_ROWS = 1000
 
-_PLAIN = (bool, int, float, complex, str, bytes, type(None), datetime.date, datetime.datetime, datetime.time, datetime.timedelta, decimal.Decimal)
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), dt.date, dt.datetime, dt.time, dt.timedelta, decimal.Decimal)
 _CONTAINERS = (list, tuple, set, frozenset, dict)
 _SHELL = frozenset({"In", "Out", "exit", "quit", "open", "get_ipython"})
 
@@ -193,10 +193,8 @@ def _safe(value: Any, limit: int, *, quoted: bool = True) -> str:
     elif kind is int and value.bit_length() > 4096:  # noqa: PLR2004 - Python refuses to print longer ones
         return f"int of {value.bit_length()} bits"
     elif kind in _PLAIN:
-        text = str(value) if isinstance(value, datetime.date | datetime.time | datetime.timedelta) else repr(value[:limit] if kind is bytes else value)
-    elif isinstance(value, pathlib.PurePath):
-        text = str(value)
-    elif _is_library_scalar(kind):
+        text = str(value) if isinstance(value, dt.date | dt.time | dt.timedelta) else repr(value[:limit] if kind is bytes else value)
+    elif isinstance(value, pathlib.PurePath) or _is_library_scalar(kind):
         text = str(value)
     elif kind in _CONTAINERS:
         return f"{kind.__name__} of {len(value)}"

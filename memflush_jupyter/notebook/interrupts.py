@@ -36,22 +36,42 @@ class Interrupts:
     def __init__(self) -> None:
         self.requested = False
         self.timed_out = False
+        self.on_tick: Callable[[], None] = _nothing
         self._armed = False
         self._task: asyncio.Task[Any] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
+    def begin(self) -> None:
+        """Forget what an earlier turn left."""
+        self.requested = self.timed_out = False
+        self.on_tick = _nothing
+
+    def settle(self) -> None:
+        """The cancellation was taken: the cell's task goes on as an ordinary one."""
+        task = asyncio.current_task()
+        while task is not None and task.cancelling() > 0:
+            task.uncancel()
+
     @contextlib.asynccontextmanager
-    async def watch(self, tick: Callable[[], None] = lambda: None) -> AsyncIterator[None]:
-        """Cancel the current task on SIGINT until the block ends; ``tick`` is called about ten times a second."""
+    async def watch(self) -> AsyncIterator[None]:
+        """Cancel the current task on SIGINT until the block ends; ``on_tick`` is called about ten times a second."""
         self._loop = asyncio.get_running_loop()
         self._task = asyncio.current_task()
-        ticker = self._loop.create_task(_tick(tick))
+        ticker = self._loop.create_task(self._tick())
         try:
             with _handler(self._on_signal):
                 yield
         finally:
             ticker.cancel()
             self._task = None
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(TICK_S)
+            try:
+                self.on_tick()
+            except Exception:  # noqa: BLE001 - logged whole; the turn goes on
+                _log.exception("The display of a turn could not be refreshed")
 
     def cancel(self) -> None:
         """End the turn as an interrupt does; callable from any thread."""
@@ -172,10 +192,5 @@ def _handler(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]
         signal.signal(signal.SIGINT, previous)
 
 
-async def _tick(tick: Callable[[], None]) -> None:
-    while True:
-        await asyncio.sleep(TICK_S)
-        try:
-            tick()
-        except Exception:
-            _log.exception("The display of a turn could not be refreshed")
+def _nothing() -> None:
+    """Nobody wants to be called."""

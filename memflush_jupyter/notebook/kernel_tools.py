@@ -133,7 +133,7 @@ def unfence(code: str) -> str:
 def _guarded(ip: Any, interrupts: Interrupts) -> Iterator[None]:
     """While agent code runs: its tracebacks are ours to show, it cannot wait for a keyboard, and cannot end the kernel."""
     home = os.getpid()
-    really_exit = os._exit  # noqa: SLF001 - kept for forked children
+    really_exit = os._exit
 
     def refuse_input(*_: object, **__: object) -> NoReturn:
         raise RuntimeError("input() is not available to agent code: ask the person in your reply and end your turn.")
@@ -184,10 +184,10 @@ def _image_blocks(displays: list[Bundle]) -> list[Bundle]:
     blocks: list[Bundle] = []
     left_out = 0
     for display in displays:
-        kind = next((kind for kind in _IMAGES if kind in display["data"]), None)
+        kind = next((kind for kind in _IMAGES if kind in display), None)
         if kind is None:
             continue
-        encoded = _base64(display["data"][kind])
+        encoded = _base64(display[kind])
         if encoded is None or len(blocks) >= MAX_IMAGES or len(encoded) > MAX_IMAGE_BYTES * 4 // 3:
             left_out += 1
             continue

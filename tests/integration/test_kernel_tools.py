@@ -26,7 +26,7 @@ async def _tool(code, vision=False, timeout_s=None):
         _asyncio.current_task().uncancel()
         print(_json.dumps({"stopped": interrupts.requested}))
         return
-    print(_json.dumps({"text": result.text, "error": result.is_error, "kinds": [sorted(d["data"]) for d in result.displays],
+    print(_json.dumps({"text": result.text, "error": result.is_error, "kinds": [sorted(k for k in d if k != "metadata") for d in result.displays],
                        "blocks": [b["type"] for b in result.content]}))
 
 async def _inspect(*names):

@@ -1,0 +1,61 @@
+"""``%load_ext memflush_jupyter``: registers the magics, and imports nothing heavy.
+
+IPython does not await cell magics. ``%%agent`` returns a coroutine, and an input transformer puts ``await`` before the call, so
+the cell runs as an ordinary asynchronous cell on the kernel's loop: it streams, and it can be interrupted.
+"""
+
+from __future__ import annotations
+
+import atexit
+from typing import Any
+
+from memflush_jupyter.notebook.magics import agent, budget, memory
+from memflush_jupyter.notebook.session import Session
+
+_CALL = "get_ipython().run_cell_magic('agent',"
+_MAGICS = (agent.functions, memory.functions, budget.functions)
+_CLASS_NAME = "MemFlush"
+
+
+def load(ip: Any) -> None:
+    """Register everything on the shell ``ip``; loading again starts afresh."""
+    if getattr(ip, "memflush_session", None) is not None:
+        unload(ip)
+    session = Session(ip)
+    ip.memflush_session = session
+    ip.configurables.append(session.config)
+    for magics in _MAGICS:
+        for (kind, name), function in magics(ip).items():
+            ip.register_magic_function(function, magic_kind=kind, magic_name=name)
+    ip.input_transformers_post.append(await_agent)
+    session.hooks = {"pre_run_cell": lambda *_: session.preload.cell_began(), "post_run_cell": lambda *_: session.preload.cell_ended()}
+    for event, hook in session.hooks.items():
+        ip.events.register(event, hook)
+    atexit.register(session.close)
+
+
+def unload(ip: Any) -> None:
+    """Take back what :func:`load` did, and close the session."""
+    session = getattr(ip, "memflush_session", None)
+    if session is None:
+        return
+    for event, hook in session.hooks.items():
+        if hook in ip.events.callbacks[event]:
+            ip.events.unregister(event, hook)
+    if await_agent in ip.input_transformers_post:
+        ip.input_transformers_post.remove(await_agent)
+    for magics in _MAGICS:
+        for kind, name in magics(ip):
+            ip.magics_manager.magics[kind].pop(name, None)
+    if session.config in ip.configurables:
+        ip.configurables.remove(session.config)
+    atexit.unregister(session.close)
+    del ip.memflush_session
+    session.close()
+
+
+def await_agent(lines: list[str]) -> list[str]:
+    """Put ``await`` before a transformed ``%%agent`` cell; every other cell stays as it is."""
+    if lines and lines[0].startswith(_CALL):
+        return [f"await {lines[0]}", *lines[1:]]
+    return lines

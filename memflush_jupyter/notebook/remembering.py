@@ -1,0 +1,84 @@
+"""What ``%memory`` does. Each function takes the session and the parsed line, and returns what is to be shown."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from memflush_jupyter.notebook.display import render
+from memflush_jupyter.notebook.doors import confirmed
+
+if TYPE_CHECKING:
+    from memflush_jupyter.notebook.session import Session
+
+Bundle = dict[str, Any]
+
+SHOWN_LINES = 20
+_SHOWN_CHARS = 160
+
+
+def do_list(session: Session, _: argparse.Namespace) -> Bundle:
+    """The files."""
+    memory = session.workspace.memory
+    names = memory.names()
+    if not names:
+        return render.line(f"{session.config.memory_dir}/ holds nothing yet. Flushes write to it, and so can you: `%%memory MEMORY.md`.")
+    purposes = {"MEMORY.md": "long-term memory", "IDENTITY.md": "who this agent is; yours to write", "DREAMS.md": "the diary", **session.config.memory_files}
+    rows = [[name, str(len(memory.read(name).splitlines())), str(purposes.get(name, ""))] for name in names]
+    return render.table(["file", "lines", "for"], rows)
+
+
+def do_show(session: Session, given: argparse.Namespace) -> list[Bundle]:
+    """One file, or all."""
+    memory = session.workspace.memory
+    names = [given.file] if given.file else memory.names()
+    if not names:
+        return [do_list(session, given)]
+    return [_file(name, memory.read(name)) for name in names]
+
+
+def _file(name: str, text: str) -> Bundle:
+    from memflush_jupyter.memory import provenance
+
+    shown = "\n".join(provenance.strip(line) for line in text.splitlines())
+    return {"text/markdown": f"**{name}**\n\n{shown}", "text/plain": f"{name}\n\n{shown}"}
+
+
+def do_search(session: Session, given: argparse.Namespace) -> Bundle:
+    """Full-text search over messages and notes."""
+    hits = session.workspace.store.search(" ".join(given.words), identity=session.workspace.identity, limit=given.n)
+    if not hits:
+        return render.line("Nothing was found.")
+    rows = []
+    for hit in hits:
+        place = f"{hit.trace[:4]}#{hit.sequence}" if hit.trace else ""
+        text = " ".join(hit.text.split())
+        rows.append([place, hit.origin, text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"])
+    return render.table(["where", "from", "text"], rows)
+
+
+def do_forget(session: Session, given: argparse.Namespace) -> Bundle:
+    """Remove lines for good, after a list and a yes (G9)."""
+    from memflush_jupyter.memory import forget
+    from memflush_jupyter.notebook.display.view import show
+
+    workspace = session.workspace
+    found = forget.candidates(workspace.memory, " ".join(given.what))
+    if not found:
+        return render.line("Nothing in memory matches.")
+    rows = [[f"{line.file}:{line.number}" if line.number else f"{line.file} (history)", line.text[:_SHOWN_CHARS]] for line in found[:SHOWN_LINES]]
+    if len(found) > SHOWN_LINES:
+        rows.append(["", f"… and {len(found) - SHOWN_LINES} more"])
+    show(session.ip, render.table(["where", "text"], rows))
+    if not confirmed(session, f"Forget {render.plural(len(found), 'line')}?", yes=given.yes):
+        return render.line("Nothing was forgotten.")
+    done = forget.forget(workspace.memory, found)
+    workspace.store.delete_notes(done.ids)
+    return render.line(f"Forgot {render.plural(done.lines, 'line')}.")
+
+
+def write(session: Session, file: str, text: str) -> Bundle:
+    """``%%memory FILE``: a person's text."""
+    memory = session.workspace.memory
+    memory.replace(file, text if text.endswith("\n") else f"{text}\n", base_hash=None)
+    return render.line(f"Written to {session.config.memory_dir}/{memory.canonical(file)}.")

@@ -1,0 +1,131 @@
+"""One ``%%agent`` cell: sets the stage, drives the runner's events into a view, and ends in one sentence if it ends badly."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from memflush_jupyter.errors import ConfigError
+from memflush_jupyter.notebook import headless
+from memflush_jupyter.notebook.approval import make_approver
+from memflush_jupyter.notebook.display.transcript import FAILED_STOPS, Transcript
+from memflush_jupyter.notebook.display.view import Format, View, make_view
+from memflush_jupyter.notebook.failure import CellError, TurnInterrupted
+from memflush_jupyter.notebook.kernel_tools import kernel_tools
+from memflush_jupyter.notebook.session import OFFLINE_NOTICE
+from memflush_jupyter.notebook.trouble import told
+
+if TYPE_CHECKING:
+    from memflush_jupyter.events import TurnFinished
+    from memflush_jupyter.notebook.session import Session
+
+INTERRUPTED = "Interrupted. The conversation is kept; go on with another %%agent cell."
+TITLE_CHARS = 60
+
+
+@dataclass(frozen=True)
+class TurnOptions:
+    """What the ``%%agent`` line asked for. ``None`` and empty mean: as configured."""
+
+    model: str = ""
+    new: bool = False
+    resume: str = ""
+    approve: str = ""
+    max_rounds: int | None = None
+    memory: bool | None = None
+    form: Format = "markdown"
+
+
+async def run_cell(session: Session, prompt: str, options: TurnOptions) -> None:
+    """Run one turn and show it.
+
+    Raises:
+        CellError: it failed; the text is the sentence for the person.
+        TurnInterrupted: the person stopped it.
+    """
+    if session.running:
+        raise CellError("A turn is running already in this kernel; wait for its end or interrupt it.")
+    session.running = True
+    session.interrupts.begin()
+    try:
+        async with session.interrupts.watch():
+            await session.preload.ready()
+            await _run(session, prompt, options)
+    except asyncio.CancelledError:
+        if not session.interrupts.requested:
+            raise
+        session.interrupts.settle()
+        raise TurnInterrupted(INTERRUPTED) from None
+    except (CellError, TurnInterrupted):
+        raise
+    except KeyboardInterrupt:
+        raise TurnInterrupted(INTERRUPTED) from None
+    except Exception as error:  # noqa: BLE001 - the person sees a sentence, the log has the rest
+        raise told(session, error) from None
+    finally:
+        session.running = False
+        session.approver.policy = None
+
+
+async def _run(session: Session, prompt: str, options: TurnOptions) -> None:
+    if options.new and options.resume:
+        raise ConfigError("--new and --resume exclude each other.")
+    model = session.model_id(options.model)
+    offline = model.startswith("offline/")
+    front = headless.front(session.ip)
+    view = make_view(session.ip, front, Transcript(dated=session.dated(model), redact=session.workspace.redactor), options.form)
+    session.interrupts.on_tick = view.tick
+    session.approver.policy = make_approver(options.approve or session.config.approve, session.ip, session.always, view.ask, session.workspace.redactor)
+    try:
+        if offline and not session.told_offline:
+            session.told_offline = True
+            view.transcript.line(OFFLINE_NOTICE.format(key=session.config.api_key_env))
+        _choose_conversation(session, view, prompt, model, options)
+        finished = await _drive(session, view, prompt, model, options)
+    finally:
+        session.record(view.transcript.budget)
+        view.finish()
+    if finished.stop in FAILED_STOPS:
+        raise CellError(finished.sentence or "The turn did not finish.")
+
+
+def _choose_conversation(session: Session, view: View, prompt: str, model: str, options: TurnOptions) -> None:
+    """Which conversation this cell belongs to: resumed, new, or the present one by the re-run rules."""
+    if options.resume:
+        session.resume(options.resume)
+    elif options.new:
+        session.leave()
+    cell = headless.cell_id(session.ip)
+    if session.trace_id is None:
+        hint = session.begin(model, title=_title(session, prompt))
+        session.rerun(cell)
+        if hint and not options.new:
+            _hint(session, view, model, hint)
+        return
+    notice = session.rerun(cell)
+    if notice:
+        view.transcript.line(notice)
+
+
+def _hint(session: Session, view: View, model: str, hint: str) -> None:
+    """The hint names a trace, so where outputs must be the same on any day it is shown only while the turn runs (P9)."""
+    if session.awaits(model):
+        view.transcript.hint = hint
+    else:
+        view.transcript.line(hint)
+
+
+async def _drive(session: Session, view: View, prompt: str, model: str, options: TurnOptions) -> TurnFinished:
+    memory = session.config.memory if options.memory is None else options.memory
+    tools = kernel_tools(session.ip, session.interrupts, timeout_s=session.config.tool_timeout_s)
+    runner = session.runner(model, memory=memory, tools=tools)
+    for event in session.take_pending():
+        view.handle(event)
+    content = [{"type": "text", "text": prompt}]
+    return await runner.turn(content, view.handle, cell_id=headless.cell_id(session.ip), max_rounds=options.max_rounds)
+
+
+def _title(session: Session, prompt: str) -> str:
+    flat = " ".join(session.workspace.redactor(prompt).split())
+    return flat if len(flat) <= TITLE_CHARS else f"{flat[:TITLE_CHARS]}…"
