@@ -1,1 +1,1 @@
-"""See the module docstrings."""
+"""The model that needs no network: ``offline/analyst``, rule-based and honest about it."""

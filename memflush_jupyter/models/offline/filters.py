@@ -1,0 +1,154 @@
+"""Which rows a clause is about: comparisons with numbers and dates, and values of text columns."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from memflush_jupyter.models.offline.task import Condition, NeedsValues, Operator, Question
+from memflush_jupyter.models.offline.words import IDLE, NUMBER_WORDS, pieces, same_word, tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memflush_jupyter.models.offline.schema import Column, Frame
+
+MARK = "\ue000"
+"""First private-use character: mention number *i* of a clause stands in its text as ``chr(ord(MARK) + i)``."""
+_M = "[\ue000-\uf8ff]"
+_VALUE = r"(-?\d{4}-\d\d(?:-\d\d)?|-?\d+(?:\.\d+)?)"
+_OPERATORS: tuple[tuple[Operator, str], ...] = (
+    (">=", r">=|≥|(?:is |are |of )?at least|(?:is |are )?greater than or equal to|(?:is |are )?no less than"),
+    ("<=", r"<=|≤|(?:is |are |of )?at most|(?:is |are )?less than or equal to|(?:is |are )?no more than|up to"),
+    ("!=", r"!=|≠|(?:is |are )?not(?: equal to)?"),
+    (">", r">|(?:is |are )?(?:above|over|greater than|more than|larger than|higher than|bigger than|longer than|heavier than|exceeds?|exceeding)|(?:is |are )?after"),
+    ("<", r"<|(?:is |are )?(?:below|under|less than|smaller than|lower than|fewer than|shorter than|lighter than)|(?:is |are )?before"),
+    ("==", r"==?|equals?(?: to)?|is|are|of exactly"),
+)  # fmt: skip
+_TIMES: tuple[tuple[Operator, str], ...] = (
+    ("since", r"since|from"),
+    ("until", r"until|till|up to"),
+    ("after", r"after"),
+    ("before", r"before"),
+    ("year", r"in|during|for"),
+)
+_NEGATION = re.compile(
+    r"\b(?:excluding|except(?: for)?|without|not|non|other than|ignoring|but no|no|all but|leaving out)[\s-]*(?:the\s+|of\s+)?$", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Filters found, and the words that nothing explains. ``used``: columns that were only named to filter."""
+
+    conditions: tuple[Condition, ...]
+    used: frozenset[int]
+    unexplained: tuple[str, ...]
+
+
+def comparisons(text: str, columns: Sequence[Column], frame: Frame) -> tuple[str, list[Condition], set[int]]:
+    """Take comparisons such as ``year > 2007`` and ``since 2008`` out of a clause: the rest, the filters, the columns used."""
+    found: list[Condition] = []
+    used: set[int] = set()
+
+    def column_at(mark: str) -> Column:
+        at = ord(mark) - ord(MARK)
+        used.add(at)
+        return columns[at]
+
+    def between(match: re.Match[str]) -> str:
+        found.append(Condition(column_at(match[1]), "between", (match[2], match[3])))
+        return " "
+
+    text = re.sub(rf"({_M})\s+(?:is |are )?(?:between|from)\s+{_VALUE}\s+(?:and|to)\s+{_VALUE}", between, text, flags=re.IGNORECASE)
+    for operator, words in _OPERATORS:
+
+        def compare(match: re.Match[str], operator: Operator = operator) -> str:
+            found.append(Condition(column_at(match[1]), operator, (match[2],)))
+            return " "
+
+        text = re.sub(rf"({_M})\s*(?:values?\s+)?(?:{words})\s*{_VALUE}(?![\w.%])(?!\s*(?:sigma|σ|decimals|bins))", compare, text, flags=re.IGNORECASE)
+
+    timed = _time_column(frame)
+    if timed is not None:
+        for operator, words in _TIMES:
+
+            def period(match: re.Match[str], operator: Operator = operator) -> str:
+                found.append(Condition(timed, "==" if operator == "year" and timed.role == "number" else operator, (match[1],)))
+                return " "
+
+            text = re.sub(
+                rf"\b(?:{words})\s+(?:the (?:year|season)\s+|{_M}\s+)?((?:1[5-9]|20|21)\d\d(?:-\d\d(?:-\d\d)?)?)(?![\w.])", period, text, flags=re.IGNORECASE
+            )
+    return text, found, used
+
+
+def _time_column(frame: Frame) -> Column | None:
+    """The one column that years in a request can mean; ``None`` when there is none or more than one."""
+    timed = time_columns(frame)
+    years = [c for c in timed if "year" in pieces(c.name) or c.role != "number"]
+    return years[0] if len(years) == 1 else None
+
+
+def time_columns(frame: Frame) -> list[Column]:
+    """Columns that hold time: by dtype, else by name."""
+    typed = frame.of_role("time")
+    words = {"date", "datetime", "time", "timestamp", "year", "month", "day", "week", "quarter", "日期", "时间", "年份"}
+    named = [
+        c
+        for c in frame.columns
+        if c.role in {"number", "text"} and (words & set(pieces(c.name)) or any(w in c.name for w in ("日期", "时间", "年份"))) and "category" not in c.dtype
+    ]
+    return typed or [c for c in named if c.role == "text" or {"year", "month", "week", "quarter", "day"} & set(pieces(c.name)) or "年份" in c.name]
+
+
+def values(text: str, frame: Frame, mentioned: Sequence[Column]) -> tuple[list[Condition], list[str]] | Question | NeedsValues:
+    """Explain the words left over as values of text columns; what stays unexplained is returned, never guessed."""
+    plain = re.sub(_M, "\x00", text)
+    everything = tokens(plain)
+    unknown = [token for token in everything if token.word not in IDLE and token.word not in NUMBER_WORDS]
+    if not unknown:
+        return [], []
+    if frame.values is None:
+        if frame.of_role("text", "flag"):
+            return NeedsValues(frame)
+        return [], [token.word for token in unknown]
+    pairs = [(column, value, [t.word for t in tokens(value)]) for column in frame.columns for name, value in frame.values if name == column.name]
+    chosen: dict[tuple[int, bool], list[str]] = {}
+    by_position: dict[int, Column] = {column.position: column for column in frame.columns}
+    explained: set[int] = set()
+    at = 0
+    while at < len(everything):
+        best = 0
+        hits: list[tuple[Column, str]] = []
+        for column, value, words in pairs:
+            length = len(words)
+            run = everything[at : at + length]
+            if not length or len(run) < length or not all(same_word(t.word, w) for t, w in zip(run, words, strict=True)):
+                continue
+            if not any(token in unknown for token in run):
+                continue
+            if length > best:
+                best, hits = length, []
+            if length == best:
+                hits.append((column, value))
+        if not hits:
+            at += 1
+            continue
+        exact = [hit for hit in hits if hit[1] in plain]
+        hits = exact or hits
+        named = [hit for hit in hits if hit[0] in mentioned]
+        hits = named or hits
+        if len({column.position for column, _ in hits}) > 1:
+            places = " and ".join(f"`{column.name}`" for column, _ in hits)
+            return Question(f"The value `{hits[0][1]}` occurs in {places}. Which column do you mean?")
+        negative = bool(_NEGATION.search(plain[: everything[at].start]))
+        for column, value in hits:
+            chosen.setdefault((column.position, negative), []).append(value)
+        explained.update(range(at, at + best))
+        at += best
+    conditions = [
+        Condition(by_position[position], "not in" if negative else "in", tuple(dict.fromkeys(found))) for (position, negative), found in chosen.items()
+    ]
+    return conditions, [token.word for number, token in enumerate(everything) if token in unknown and number not in explained]

@@ -1,0 +1,186 @@
+"""What a clause of a prompt asks for, by rules. English, and basic Chinese by way of `words.english`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from memflush_jupyter.models.offline.words import english, whole
+
+Kind = Literal[
+    "load", "files", "inspect", "describe", "missing", "distribution", "counts", "compare", "correlation", "outliers", "trend", "top", "regression",
+    "aggregate", "rows", "columns", "head", "plot", "remember", "recall", "preference", "greeting", "help", "causal", "cannot", "unknown",
+]  # fmt: skip
+
+_FILE = r"[\w./~\\-]+\.(?:csv|tsv|parquet|xlsx?|json|jsonl|ndjson)(?:\.gz)?\b"
+FILE = re.compile(_FILE, re.IGNORECASE)
+_COUNT = r"(\d+|one|two|three|four|five|six|seven|eight|nine|ten|twenty)"
+_SUPERLATIVE = r"(?:largest|biggest|highest|greatest|most|longest|heaviest|tallest|deepest|oldest|newest|latest)"
+_DIMINUTIVE = r"(?:smallest|lowest|least|shortest|lightest|youngest|earliest)"
+
+# The first rule that matches names the kind; the order is from the telling to the general.
+_RULES: tuple[tuple[Kind, str], ...] = (
+    ("greeting", r"^\W*(?:hi|hello|hey|good (?:morning|afternoon|evening)|thanks?|thank you|thx|ok|okay|great|nice|cool|perfect|bye)(?: (?:there|you|very much|a lot|so much))?\W*$"),
+    ("help", r"^\W*(?:help|what can you do|who are you|what are you|what do you (?:know|support)|how do (?:i|you) (?:use|work)[\w ]*)\W*$"),
+    ("cannot", r"\b(?:write|compose|draft)\b.*\b(?:poem|essay|story|email|e-mail|letter|report|abstract|paragraph|song|joke|code for|function|class|script)\b"),
+    ("cannot", r"\b(?:translate|joke|poem|weather|news|search the web|google|download|email|e-mail)\b"),
+    ("cannot", r"\b(?:neural|random forest|xgboost|gradient boosting|logistic|k-?means|pca|umap|t-?sne|svm|deep learning|arima|forecast\w*|classifier|train a|cross.?validat\w*)\b"),
+    ("cannot", r"\b(?:anova|t-?test|p-?values?|chi-?squared?|mann.?whitney|kruskal\w*|wilcoxon|confidence intervals?|kendall|significan\w+|bayes\w*)\b"),
+    ("cannot", r"\b(?:pivot|merge|join|melt|crosstab|contingency|impute|interpolate|normali[sz]e|standardi[sz]e|drop (?:the )?(?:column|rows?)|delete|rename|overwrite|save (?:it|the|to))\b"),
+    ("causal", r"\b(?:why|cause[sd]?|causal\w*|because of|lead(?:s|ing)? to|reasons?|should (?:i|we)|recommend\w*|advice|advise|opinion|what do you think)\b|为什么|原因"),
+    ("files", r"\b(?:list|show|which|what)\b.*\bfiles\b"),
+    ("load", rf"\b(?:load|read|open|import)\b|^\W*{_FILE}\W*$"),
+    ("inspect", r"\b(?:variables?|objects?|data ?frames?|data(?: ?sets?)?) (?:are|is|do i have|do we have|exist)\b|\bin (?:the|my) (?:kernel|namespace|workspace|session)\b|\bwhat variables\b|\bwhat data\b|\binspect\b|\blist (?:the |my |all )?(?:variables|data ?frames|objects)"),
+    ("missing", r"\b(?:missing|nulls?|nans?|incomplete|gaps?|blanks?|empty (?:values|cells))\b"),
+    ("outliers", r"\b(?:outliers?|outlying|anomal\w+|extreme values|unusual\w*)\b"),
+    ("regression", r"\b(?:regress\w*|least squares|linear (?:fit|model)|straight line|fit (?:a|the) line|predict\w*|slope|depends? on)\b"),
+    ("correlation", r"\b(?:correlat\w+|relationships?|related|associat\w+|heatmap|pearson|spearman)\b"),
+    ("trend", r"\b(?:trends?|over (?:the )?(?:time|years|months|weeks|days)|develop(?:s|ed)?|evolv\w+|evolution|time series|(?:change[sd]?|rise[sn]?|fall(?:en)?|grow[ns]?) (?:over|with|through))\b"),
+    ("plot", r"\b(?:plot(?!s? (?:in|should))\w*|charts?|graphs?|draw|visuali[sz]\w*|histograms?|scatter\w*|box ?plots?|bar ?plots?|hist)\b"),
+    ("compare", r"\b(?:compar\w+|differ\w*|separat\w+|distinguish\w*|discriminat\w+|var(?:y|ies) (?:by|between|across)|effect sizes?|eta)\b"),
+    ("rows", r"\bhow many (?:rows|records|observations|entries|samples|cases|lines)\b|\bnumber of (?:rows|records|observations|entries|samples)\b|\bhow (?:big|large|long) is\b|\b(?:row count|the shape)\b|\bshape of\b|\bhow many\b.*\b(?:in total|altogether)\b"),
+    ("columns", r"\b(?:what|which|list|show)\b[\w ]*\b(?:columns|fields|dtypes|data types|column names)\b(?! (?:separate|differ|correlat|have|has|are (?:most|strongly)))|\bcolumn names\b|\bdtypes\b"),
+    ("head", rf"\b(?:first|last) {_COUNT} (?:rows|lines|records|observations|entries)\b|\bhead\b|\btail\b|\bpreview\b|\bfirst (?:few )?rows\b|\blast (?:few )?rows\b|\bshow (?:me )?(?:some|the) (?:rows|data)\b"),
+    ("top", rf"\b(?:top|bottom)\b|\b{_COUNT} {_SUPERLATIVE}\b|\b{_COUNT} {_DIMINUTIVE}\b|\bsort(?:ed)?\b|\brank(?:ed)?\b"),
+    ("counts", r"\b(?:value[ _]counts?|how often|frequenc\w+|most common|counts? (?:of|by|per|for|each)|how many (?:of )?(?:each|different|distinct|unique)|distinct|unique|break ?down|how many\b.*\b(?:by|per|each|in each))\b"),
+    ("distribution", r"\b(?:distribut\w+|spread|quantiles?|percentiles?|deciles?|skew\w*)\b"),
+    ("aggregate", r"\b(?:means?|averages?|medians?|sums?|totals?|min(?:imum)?|max(?:imum)?|std|standard deviations?|variance|range)\b"),
+    ("top", rf"\b{_SUPERLATIVE}\b|\b{_DIMINUTIVE}\b"),
+    ("rows", r"\bhow many\b|\bnumber of\b"),
+    ("describe", r"\b(?:describ\w+|description|profil\w+|summar\w+|overview|statistics|stats|explor\w+|analy[sz]\w+|tell me (?:more )?about|look at|info|what(?:'s| is) in|show|display)\b"),
+)  # fmt: skip
+_COMPILED = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _RULES)
+
+_REMEMBER = re.compile(
+    r"^\W*(?:(?:please|also|and)\s+)*(?:remember|memori[sz]e|keep in mind|don'?t forget|do not forget|make a note|take a note|note down|save (?:this )?to memory)\b"
+    r"(?!\s+(?:when|what|which|who|where|how)\b)[\s:,]*(?:that\b|this\b)?[\s:,]*(?P<what>.*)|^\W*(?:请)?(?:记住|记下|别忘了|不要忘记)[\s:：，,]*(?P<zh>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_RECALL = re.compile(
+    r"\b(?:do|did|can|could) you (?:still )?(?:remember|recall)\b|\bremind me\b|\b(?:what|which|who|when|where|how)\b.*\b(?:did|have|had) (?:i|we|you)\b"
+    r"|\bdid (?:i|we|you) (?:say|tell|decide|mention|ask|find|agree|choose|use|write)\b|\bwhat (?:was|were|is|are) (?:the|my|our) (?:very )?(?:first|earlier|previous|decision|preference|rule|goal|constraint)s?\b"
+    r"|\b(?:i|we|you) (?:said|told you|decided|mentioned|agreed|found)\b.*\?|\b(?:earlier|at the (?:start|beginning)|previously|last time|before)\b.*\?|\bwhat do you (?:remember|know) about\b|\bin (?:the|my|our|your) (?:first|very first) (?:turn|prompt|question|message|request|answer|analysis)\b"
+    r"|还记得|记得吗|我(?:之前|刚才|以前|最初)|我们(?:之前|刚才|以前|最初)|我说过|决定了什么",
+    re.IGNORECASE,
+)
+_PREFERENCE = re.compile(
+    r"^\W*(?:i (?:(?:would |'d )?prefer|like|dislike|want (?:all|every)|hate|always|never|usually)|we (?:decided|agreed|always|never|use|will|only)|always|never|please (?:always|never|use)|from now on|use (?!the column)"
+    r"|(?:all )?plots? (?:should|must|in)|(?:the )?(?:data|measurements?|units?|values?|weights?|lengths?|study|project|sample) (?:come|comes|came|is|are|was|were) |my name is|the (?:goal|aim|deadline|rule) is|decision:|note:|fyi\b|i am |i'm |we are |我喜欢|我更喜欢|我偏好|总是|始终|以后|请用|不要用|我们决定)",
+    re.IGNORECASE,
+)
+_SPLIT = re.compile(r"(?<=[.!?;。！？；])\s+|(?<=[。！？；])|\n+(?=\s*(?:[-*]|\d+[.)])?\s*\S)|(?<!\d);")
+_VERBS = (
+    "load|read|open|import|plot|draw|show|find|compute|calculate|remember|describe|compare|list|tell|give|fit|check|count|summari[sz]e|profile|explore|analy[sz]e|visuali[sz]e|regress|predict|"
+    "correlate|look|make|what|which|how|report|rank|display|detect|test|inspect|preview|histogram|i prefer|always|never"
+)
+_JOIN = re.compile(rf"\s*,?\s*\b(?:and then|then|and also|after that|and)\b,?\s+(?=(?:{_VERBS})\b)|\s*,\s+(?=(?:{_VERBS})\b)", re.IGNORECASE)
+_POINTER = re.compile(
+    r"\b(?:it|them|that|this|those|these|same|again|instead|too)\b|^\W*(?:and|what about|how about|now|only|but|for|by|without|excluding)\b|呢", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A part of a prompt: the words as written, and in English for the rules."""
+
+    written: str
+    text: str
+
+    @property
+    def points_back(self) -> bool:
+        """Whether it leans on what was asked before ("plot it", "and for females?", "same by island")."""
+        return bool(_POINTER.search(self.text))
+
+
+def clauses(prompt: str) -> list[Clause]:
+    """Split a prompt into the steps it asks for, in order. A "remember …" keeps the rest of its sentence."""
+    parts: list[Clause] = []
+    for sentence in _SPLIT.split(prompt):
+        text = sentence.strip().strip("-* ") if sentence else ""
+        if not text or not re.search(r"\w", text):
+            continue
+        pieces = [text] if remember_text(text) is not None or is_recall(text) else _JOIN.split(text)
+        parts += [Clause(piece.strip(), english(piece.strip())) for piece in pieces if piece and re.search(r"\w", piece)]
+    return parts
+
+
+def remember_text(text: str) -> str | None:
+    """What a "remember that …" asks to keep; ``None`` when the text is no such request."""
+    match = _REMEMBER.match(text)
+    if match is None or text.rstrip().endswith(("?", "？")):
+        return None
+    return (match["what"] or match["zh"] or "").strip()
+
+
+def is_recall(text: str) -> bool:
+    """Whether the text asks about something said or found before."""
+    return bool(_RECALL.search(text))
+
+
+def kind_of(clause: Clause, masked: str | None = None) -> Kind:
+    """The kind of request; ``masked`` is the English text with column mentions taken out."""
+    if remember_text(clause.written) is not None:
+        return "remember"
+    if is_recall(clause.written):
+        return "recall"
+    text = clause.text if masked is None else masked
+    if _PREFERENCE.match(clause.written):
+        return "preference"
+    return next((kind for kind, pattern in _COMPILED if pattern.search(text)), "unknown")
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """Numbers and choices a clause names. ``None`` where it names none."""
+
+    count: int | None = None
+    ascending: bool = False
+    stats: tuple[str, ...] = ()
+    picture: str | None = None
+    sigma: float | None = None
+    bins: int | None = None
+    spearman: bool = False
+    period: str | None = None
+    wants_plot: bool = False
+
+
+_STATS = (
+    ("mean", r"means?|averages?"), ("median", r"medians?"), ("sum", r"sums?|totals?"), ("min", r"min(?:imum)?|range"), ("max", r"max(?:imum)?|range"),
+    ("std", r"std|standard deviations?"), ("var", r"variances?"),
+)  # fmt: skip
+_PICTURES = (
+    ("hist", r"hist|histograms?"), ("scatter", r"scatter\w*"), ("box", r"box ?plots?|box(?:es)?|whisker"), ("bar", r"bars?|bar ?(?:plots?|charts?)"),
+    ("line", r"lines?(?: (?:plots?|charts?))?"), ("hist", r"distributions?"),
+)  # fmt: skip
+_PERIODS = (("Y", r"year(?:ly|s)?|annual(?:ly)?"), ("Q", r"quarter(?:ly|s)?"), ("M", r"month(?:ly|s)?"), ("W", r"week(?:ly|s)?"), ("D", r"dai?ly|days?"))
+
+
+def _first(pairs: tuple[tuple[str, str], ...], text: str) -> str | None:
+    return next((name for name, pattern in pairs if re.search(rf"\b(?:{pattern})\b", text, re.IGNORECASE)), None)
+
+
+def details(text: str) -> Details:
+    """Read the numbers and choices of a clause (English, mentions masked)."""
+    count = re.search(rf"\b(?:top|bottom|first|last)\s+{_COUNT}\b", text, re.IGNORECASE)
+    count = count or re.search(rf"\b{_COUNT}\s+(?:\w+\s+)?(?:{_SUPERLATIVE}|{_DIMINUTIVE})\b", text, re.IGNORECASE)
+    sigma = re.search(r"\b(\d+(?:\.\d+)?)[\s-]*(?:sigmas?|σ|standard deviations?|sds?)\b|(\d+(?:\.\d+)?)\s*σ", text, re.IGNORECASE)
+    bins = re.search(r"\b(\d+)\s+bins\b|\bbins?\s*=?\s*(\d+)\b", text, re.IGNORECASE)
+    return Details(
+        count=whole(count[1]) if count else None,
+        ascending=bool(re.search(rf"\bbottom\b|\b{_DIMINUTIVE}\b|\bascending\b", text, re.IGNORECASE)),
+        stats=tuple(name for name, pattern in _STATS if re.search(rf"\b(?:{pattern})\b", text, re.IGNORECASE)),
+        picture=_first(_PICTURES, text),
+        sigma=float(sigma[1] or sigma[2]) if sigma else None,
+        bins=int(bins[1] or bins[2]) if bins else None,
+        spearman=bool(re.search(r"\bspearman\b|\brank correlation\b", text, re.IGNORECASE)),
+        period=_first(_PERIODS, text),
+        wants_plot=bool(re.search(r"\b(?:plot|plots|chart|graph|draw|visuali[sz]e|histogram|scatter\w*|box ?plot)\b", text, re.IGNORECASE)),
+    )
+
+
+def file_in(text: str) -> str | None:
+    """The data file a clause names."""
+    quoted = re.search(r"[`\"']([^`\"'\n]+\.(?:csv|tsv|parquet|xlsx?|json|jsonl|ndjson)(?:\.gz)?)[`\"']", text, re.IGNORECASE)
+    match = FILE.search(text)
+    return quoted[1] if quoted else match[0] if match else None

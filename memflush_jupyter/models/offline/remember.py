@@ -1,0 +1,155 @@
+"""Remembering and recalling: what to write, and where an answer about the past is found."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from memflush_jupyter.models.offline.intent import clauses, is_recall, kind_of, remember_text
+from memflush_jupyter.models.offline.words import IDLE, stem, tokens
+
+if TYPE_CHECKING:
+    from memflush_jupyter.models.offline.conversation import Conversation
+
+_ASKING = frozenset(
+    """remember recall remind said say tell told decide decided decision mentioned mention ask asked find found earlier previously before start beginning last ago was were did
+    first very original initially agree agreed choose chose use used write wrote again session conversation chat talk talked yesterday week know preference prefer prompt turn
+    question message request answer still something anything after before because reply""".split()
+)
+_FIRST = re.compile(r"\b(?:very )?first\b|\bat the (?:start|beginning)\b|\binitially\b|\boriginally\b|最初|第一个|一开始", re.IGNORECASE)
+_TAG = re.compile(r"^\[([^\]#]*)#(\d+)\s*(\w*)\s*([\d-]*)\]\s*")
+_MARKUP = re.compile(r"\*\*|^#+ |^[-*] |<!--.*?-->", re.MULTILINE)
+_SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")
+_ENOUGH = 0.5
+_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A sentence from the past and where it stands."""
+
+    text: str
+    source: str
+    order: int
+    who: str = ""
+
+
+def asked_words(question: str) -> list[str]:
+    """The content words of a question about the past."""
+    found = [stem(token.word) for token in tokens(question) if token.word not in _ASKING and (token.word not in IDLE or token.word in _TELLING)]
+    return list(dict.fromkeys(found))
+
+
+_TELLING = frozenset(
+    "outlier outliers correlation correlations trend missing mean median regression slope distribution effect sigma iqr plot plots round decimals colour color file files name".split()
+)
+
+
+def note_of(text: str) -> str:
+    """The note for a "remember that …": a whole sentence with a capital and a full stop."""
+    note = " ".join(text.split()).rstrip(" .")
+    return (note[:1].upper() + note[1:] + "." if note[:1].isascii() else note + "。") if note else ""
+
+
+def passages(conversation: Conversation) -> list[Passage]:
+    """Everything in the request that may hold an answer: recall, memory, summaries, earlier prompts and replies."""
+    found: list[Passage] = []
+    for line in conversation.recalled:
+        tag = _TAG.match(line)
+        who = tag[3] if tag else ""
+        source = f"{tag[1]}#{tag[2]}" + (f", {tag[4]}" if tag[4] else "") if tag else "recall"
+        found += _cut(line[tag.end() :] if tag else line, source, int(tag[2]) if tag else 0, who)
+    for line in memory_lines(conversation.system):
+        found.append(Passage(line, "memory", 0))
+    for summary in conversation.summaries:
+        found += _cut(summary, "the summary of earlier turns", 1)
+    for number, prompt in enumerate(conversation.prompts[:-1]):
+        found += _cut(prompt, f"your prompt {number + 1} in this context", 1000 + 2 * number, "user")
+    for number, reply in conversation.replies:
+        if number < len(conversation.prompts) - 1:
+            found += _cut(reply, f"my answer to prompt {number + 1} in this context", 1001 + 2 * number, "assistant")
+    return [passage for passage in found if not _is_question(passage.text)]
+
+
+def _is_question(text: str) -> bool:
+    return text.rstrip().endswith(("?", "？")) or is_recall(text)
+
+
+def _cut(text: str, source: str, order: int, who: str = "") -> list[Passage]:
+    parts = [_MARKUP.sub("", part).strip() for part in _SENTENCE.split(text)]
+    return [Passage(part, source, order, who) for part in parts if re.search(r"\w", part) and not part.startswith(("|", "[…"))]
+
+
+def memory_lines(system: str) -> list[str]:
+    """The bullets of the memory block in the system prompt."""
+    block = re.search(r"<memory[^>]*>(.*?)</memory>", system, re.DOTALL)
+    text = block[1] if block else system.partition("# Memory")[2]
+    return [_MARKUP.sub("", line).strip() for line in text.splitlines() if re.match(r"\s*[-*] \S", line)]
+
+
+def best(question: str, found: list[Passage]) -> list[Passage]:
+    """The passages that hold at least half of the question's content words, the fullest first; for "first", the earliest."""
+    words = asked_words(question)
+    if not words:
+        return []
+    scored = []
+    for at, passage in enumerate(found):
+        theirs = {stem(token.word) for token in tokens(passage.text)}
+        score = sum(word in theirs or (len(word) > 4 and any(w.startswith(word[:5]) for w in theirs)) for word in words) / len(words)  # noqa: PLR2004 - a word's root
+        if score >= _ENOUGH:
+            scored.append((score, at, passage))
+    if not scored:
+        return []
+    top = max(score for score, _, _ in scored)
+    order = (
+        [item for item in scored if item[0] >= top - 0.01]
+        if not _FIRST.search(question)
+        else [item for item in scored if item[0] >= min(top, 2 * _ENOUGH - 0.01) * 0.75]
+    )
+    order.sort(key=lambda item: (item[2].order, item[1]) if _FIRST.search(question) else (-item[0], -item[2].order))
+    unique: dict[str, Passage] = {}
+    for _, _, passage in order:
+        unique.setdefault(passage.text.casefold(), passage)
+    return list(unique.values())[:_SHOWN]
+
+
+def first_request(conversation: Conversation) -> Passage | None:
+    """The first thing asked, where it still stands in the request."""
+    if conversation.summaries:
+        for summary in conversation.summaries:
+            asked = re.search(r"^- (?:The first request was|First request): (.+)$", summary, re.MULTILINE)
+            if asked:
+                return Passage(asked[1].strip(), "the summary of earlier turns", 0, "user")
+        return None
+    own = [prompt for prompt in conversation.prompts[:-1]]
+    return Passage(own[0], "your first prompt", 0, "user") if own else None
+
+
+def search_answer(question: str, output: str) -> list[Passage]:
+    """Passages from a ``memory_search`` result that answer the question."""
+    found: list[Passage] = []
+    for line in output.splitlines():
+        bare = re.sub(r"^\s*(?:[-*]|\d+[.)])\s+", "", line)
+        tag = _TAG.match(bare)
+        source = f"{tag[1]}#{tag[2]}" + (f", {tag[4]}" if tag[4] else "") if tag else "memory"
+        found += _cut(bare[tag.end() :] if tag else bare, source, int(tag[2]) if tag else 0, tag[3] if tag else "")
+    return best(question, [passage for passage in found if not _is_question(passage.text)])
+
+
+def quoted(found: list[Passage]) -> str:
+    """Passages as quotations with their source."""
+    return "\n".join(f"> {' '.join(passage.text.split())}\n>\n> — {passage.source}\n" for passage in found).strip()
+
+
+def statements(prompts: list[str]) -> list[str]:
+    """What the person asked to remember, prefers or decided, in their own words."""
+    found: list[str] = []
+    for prompt in prompts:
+        for clause in clauses(prompt):
+            asked = remember_text(clause.written)
+            if asked:
+                found.append(note_of(asked))
+            elif asked is None and kind_of(clause) == "preference":
+                found.append(clause.written)
+    return list(dict.fromkeys(found))
