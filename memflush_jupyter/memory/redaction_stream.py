@@ -15,22 +15,24 @@ if TYPE_CHECKING:
 
 _CONTEXT = 600
 _LONGEST_RUN = 16_384
+_LONGEST_BLOCK = 20_000
+_RUN_CHARACTERS = frozenset(map(chr, range(0x21, 0x7F)))
 _OPEN_QUOTE = re.compile(
-    r"(?:pass|pwd|secret|credential|token|key|connection|cookie)[\w.-]{0,40}\\?[\"'\]]{0,2}\s{0,4}(?:=>|:=|[:=])\s{0,4}[rbuf]?\\?[\"'`][^\"'`\n]{0,400}$",
+    r"(?:pass|pwd|secret|credential|token|key|connection)[\w.-]{0,40}\\?[\"'\]]{0,2}\s{0,4}(?:=>|:=|[:=])\s{0,4}[rbuf]{0,2}\\?[\"'`][^\"'`\n]{0,400}$"
+    r"|cookie[\"']?\s*:[^\n]*$",
     re.IGNORECASE,
 )
-_OPEN_BLOCK = re.compile(r"-----BEGIN [A-Z0-9 ]{0,60}(?:-{0,5})(?![\s\S]*-----END )|PuTTY-User-Key-File-\d:(?![\s\S]*Private-MAC: *[0-9a-f]+\s)")
-_TAIL_RUN = re.compile(r"[\x21-\x7e]+$")
+_BLOCK_END = re.compile(r"-----END [^-\n]{0,60}-----|Private-MAC: *[0-9a-fA-F]+\s")
 
 
 class StreamRedactor:
-    """Redact a stream. Feed deltas in order, then call ``finish`` once; the joined returns equal the redacted whole."""
+    """Redact a stream. Feed deltas in order, then call ``finish`` once; nothing secret is in what they return."""
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
         self._context = ""
         self._held = ""
-        self._loose = [value for value in redactor.values if not value.isascii() or any(c.isspace() for c in value)]
+        self._loose = [value for value in redactor.values if not _RUN_CHARACTERS.issuperset(value)]
 
     def feed(self, delta: str) -> str:
         """Take the next piece; return what is now certain, redacted (possibly nothing)."""
@@ -47,22 +49,14 @@ class StreamRedactor:
 
     def _safe_end(self, text: str) -> int:
         start = len(self._context)
-        end = self._run_start(text)
-        tail = text[max(0, len(text) - 4096) :]
-        offset = len(text) - len(tail)
-        if match := _OPEN_QUOTE.search(tail):
-            end = min(end, offset + match.start())
-        if "-----BEGIN" in text or "PuTTY" in text:
-            for match in _OPEN_BLOCK.finditer(text):
-                end = min(end, match.start())
-        for value in self._loose:
-            end = min(end, _prefix_start(text, value))
+        end = _run_start(text, start)
+        if end <= start:
+            return start
+        line = max(text.rfind("\n") + 1, len(text) - _CONTEXT)
+        if match := _OPEN_QUOTE.search(text, line):
+            end = min(end, match.start())
+        end = min([end, *_open_blocks(text), *(_prefix_start(text, value) for value in self._loose)])
         return max(start, end)
-
-    @staticmethod
-    def _run_start(text: str) -> int:
-        match = _TAIL_RUN.search(text, max(0, len(text) - _LONGEST_RUN))
-        return match.start() if match else len(text)
 
     def _release(self, text: str, end: int) -> str:
         start = len(self._context)
@@ -73,10 +67,8 @@ class StreamRedactor:
         for span in self._redactor.find(text):
             if span.end <= start:
                 continue
-            if span.start >= end:
-                break
             if span.end > end:
-                end = max(span.start, position)
+                end = min(end, max(span.start, position))
                 break
             pieces += (text[position : max(span.start, position)], f"[redacted: {span.kind}]")
             position = span.end
@@ -84,6 +76,27 @@ class StreamRedactor:
         self._held = text[end:]
         self._context = _context(text[:end])
         return "".join(pieces)
+
+
+def _run_start(text: str, start: int) -> int:
+    """Return where the last unbroken run begins; of a run that is far too long for a key, its earlier part is let go."""
+    position = len(text)
+    while position > start and text[position - 1] in _RUN_CHARACTERS:
+        position -= 1
+    return len(text) - _LONGEST_RUN if len(text) - position > 2 * _LONGEST_RUN else position
+
+
+def _open_blocks(text: str) -> list[int]:
+    """Return where private key blocks begin that have not ended yet."""
+    if "-----BEGIN " not in text and "PuTTY-User" not in text:
+        return []
+    found = []
+    for match in re.finditer(r"-----BEGIN |PuTTY-User", text):
+        header = text[match.end() : match.end() + 60].split("-----")
+        public = match.group().startswith("-") and len(header) > 1 and "PRIVATE KEY" not in header[0]
+        if not public and not _BLOCK_END.search(text, match.end()) and len(text) - match.start() < _LONGEST_BLOCK:
+            found.append(match.start())
+    return found
 
 
 def _context(text: str) -> str:
