@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from memflush_jupyter.agent.frame import vision_filter
 from memflush_jupyter.agent.tools.base import Tool, ToolCall, ToolResult, check_input, text_result
-from memflush_jupyter.errors import MemflushError
+from memflush_jupyter.errors import MemflushError, ToolInputError
 from memflush_jupyter.events import PhaseChanged, ToolFinished, ToolStarted
 
 if TYPE_CHECKING:
@@ -25,7 +25,9 @@ CUT_OFF = "This call was cut off before it was complete, so it was not run. Call
 class CallRunner:
     """Runs calls with one set of tools."""
 
-    def __init__(self, tools: Sequence[Tool], approver: Approver, emit: Callable[[Event], None], *, timeout_s: float | None, redact: Callable[[str], str]) -> None:
+    def __init__(
+        self, tools: Sequence[Tool], approver: Approver, emit: Callable[[Event], None], *, timeout_s: float | None, redact: Callable[[str], str]
+    ) -> None:
         self._tools = {tool.name: tool for tool in tools}
         self._approver = approver
         self._emit = emit
@@ -68,27 +70,35 @@ class CallRunner:
     async def _one(self, call: Block, origin: ToolCall, *, trusted: bool) -> ToolResult:
         if not trusted:
             return text_result(CUT_OFF, is_error=True)
-        tool = self._tools.get(call["name"])
-        if tool is None:
-            near = difflib.get_close_matches(call["name"], self._tools, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            return text_result(f"There is no tool {call['name']!r}; there are {', '.join(self._tools)}.{hint}", is_error=True)
+        name = call["name"]
         try:
-            given = check_input(tool, call["input"])
-            if tool.approval:
-                self._emit(PhaseChanged("approval"))
-                approval = await self._approver.decide(tool, given)
-                if not approval.allowed:
-                    return text_result(approval.reason or f"The person did not allow {tool.name}.", is_error=True)
-                given = approval.input if approval.input is not None else given
-            self._emit(PhaseChanged("tools"))
-            return await asyncio.wait_for(tool.run(given, origin), self._timeout_s)
+            return await self._run(self._find(name), call["input"], origin)
         except TimeoutError:
-            return text_result(f"{tool.name} did not finish within {self._timeout_s:g} seconds and was stopped.", is_error=True)
+            sentence = f"{name} did not finish within {self._timeout_s:g} seconds and was stopped." if self._timeout_s else f"{name} timed out."
         except MemflushError as error:
-            return text_result(str(error), is_error=True)
+            sentence = str(error)
         except Exception as error:  # noqa: BLE001 - a tool's fault is the model's to read, never the kernel's to show
-            return text_result(f"{tool.name} failed: {type(error).__name__}: {error}", is_error=True)
+            sentence = f"{name} failed: {type(error).__name__}: {error}"
+        return text_result(sentence, is_error=True)
+
+    def _find(self, name: str) -> Tool:
+        tool = self._tools.get(name)
+        if tool is None:
+            near = difflib.get_close_matches(name, self._tools, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise ToolInputError(f"There is no tool {name!r}; there are {', '.join(self._tools)}.{hint}")
+        return tool
+
+    async def _run(self, tool: Tool, given: Any, origin: ToolCall) -> ToolResult:
+        checked = check_input(tool, given)
+        if tool.approval:
+            self._emit(PhaseChanged("approval"))
+            approval = await self._approver.decide(tool, checked)
+            if not approval.allowed:
+                return text_result(approval.reason or f"The person did not allow {tool.name}.", is_error=True)
+            checked = approval.input if approval.input is not None else checked
+        self._emit(PhaseChanged("tools"))
+        return await asyncio.wait_for(tool.run(checked, origin), self._timeout_s)
 
     def _answer(self, call: Block, result: ToolResult, *, vision: bool) -> Block:
         text = self._redact(result.text)

@@ -119,7 +119,14 @@ class Compression:
         reply = await ask(parts.client, request, silence_s=config.flush_timeout_s, total_s=config.flush_total_timeout_s)
         parts.spending.add(reply, job.info)
         parts.store.append(
-            job.trace, role="assistant", kind="reply", content=reply.content, parent=aside.sequence, branch="compression", usage=reply.usage, stop_reason=reply.stop_reason
+            job.trace,
+            role="assistant",
+            kind="reply",
+            content=reply.content,
+            parent=aside.sequence,
+            branch="compression",
+            usage=reply.usage,
+            stop_reason=reply.stop_reason,
         )
         if reply.fault:
             raise MemflushError(reply.fault)

@@ -24,6 +24,8 @@ class Conversation:
         self._counter = counter
         self._trace = store.trace(trace_id)
         self.messages: list[Message] = store.path(trace_id)
+        self.version = 0
+        """Rises with every change of ``messages``."""
 
     @property
     def trace(self) -> Trace:
@@ -42,6 +44,7 @@ class Conversation:
         """Read the path from the store."""
         self._trace = self.store.trace(self.trace_id)
         self.messages = self.store.path(self.trace_id)
+        self.version += 1
 
     def add(
         self,
@@ -60,6 +63,7 @@ class Conversation:
             self.trace_id, role=role, kind=kind, content=content, tokens=tokens, usage=usage, stop_reason=stop_reason, cell_id=cell_id, meta=meta
         )
         self.messages.append(message)
+        self.version += 1
         self._trace = self.store.trace(self.trace_id)
         return message
 

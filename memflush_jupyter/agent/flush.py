@@ -203,7 +203,13 @@ class Flush:
         parts, config = self._parts, self._parts.config
         harvest = _Harvest()
         aside = parts.store.append(
-            job.trace, role="user", kind="instruction", content=[{"type": "text", "text": instruction}], parent=job.head, branch="flush", meta={"reason": job.reason}
+            job.trace,
+            role="user",
+            kind="instruction",
+            content=[{"type": "text", "text": instruction}],
+            parent=job.head,
+            branch="flush",
+            meta={"reason": job.reason},
         )
         for _ in range(config.flush_max_rounds):
             reply = await ask(parts.client, request, silence_s=config.flush_timeout_s, total_s=config.flush_total_timeout_s)
@@ -212,7 +218,14 @@ class Flush:
                 raise ModelError(reply.fault)
             calls = reply.tool_calls  # also those written as text: the client reads them (C7)
             aside = parts.store.append(
-                job.trace, role="assistant", kind="reply", content=reply.content, parent=aside.sequence, branch="flush", usage=reply.usage, stop_reason=reply.stop_reason
+                job.trace,
+                role="assistant",
+                kind="reply",
+                content=reply.content,
+                parent=aside.sequence,
+                branch="flush",
+                usage=reply.usage,
+                stop_reason=reply.stop_reason,
             )
             if not calls:
                 _without_calls(harvest, reply.text, keep_text=config.flush_text_as_note)

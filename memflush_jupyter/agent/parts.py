@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from memflush_jupyter.context.tokens import TokenCounter
 from memflush_jupyter.events import Event
+from memflush_jupyter.models import pricing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,8 +41,9 @@ class Spending:
     def add(self, reply: ModelReply, info: ModelInfo) -> None:
         """Count one exchange."""
         self.tokens += reply.usage.total
-        if info.price is not None:
-            self.usd = (self.usd or 0.0) + info.price.cost(reply.usage)
+        price = pricing.cost(reply.usage, info.id, info.price)
+        if price is not None:
+            self.usd = (self.usd or 0.0) + price
 
 
 @dataclass(frozen=True)

@@ -98,4 +98,5 @@ def own_sentences(config: MemFlush) -> list[str]:
 
 def _candidate_block(lines: Sequence[str]) -> str:
     listed = "\n".join(f"- {line}" for line in lines)
-    return f"A search of the conversation proposes the lines below; keep those that matter, in your words, and add what it missed.\n<candidates>\n{listed}\n</candidates>"
+    lead = "A search of the conversation proposes the lines below; keep those that matter, in your words, and add what it missed."
+    return f"{lead}\n<candidates>\n{listed}\n</candidates>"

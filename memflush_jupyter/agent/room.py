@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from memflush_jupyter.agent import frame as framing
@@ -37,7 +38,8 @@ class Room:
         self._info = info
         self._tools = tools
         self._emit = emit
-        self._pruned = pruning.PruneState()
+        self._pruned = pruning.PruneState(limit=parts.config.prune_result_chars)
+        self._seen: tuple[int, pruning.PruneState, list[Message], list[Message]] | None = None
         self._compacted = False  # since the last reply (D9)
         self._logged: str | None = None
         self._warned: set[str] = set()
@@ -66,20 +68,40 @@ class Room:
     @property
     def sent(self) -> list[Message]:
         """The messages of the path that stand in the context, oldest first, as stored."""
-        return assembly.on_path(self._conversation.messages)
+        return self._view()[0]
+
+    @property
+    def lean(self) -> list[Message]:
+        """The same as they are sent: pruned, their tokens less what pruning saves."""
+        return self._view()[1]
+
+    def _view(self) -> tuple[list[Message], list[Message]]:
+        # Asked for several times a round; a long conversation is walked once per change.
+        version, pruned = self._conversation.version, self._pruned
+        if self._seen is None or self._seen[0] != version or self._seen[1] is not pruned:
+            sent = assembly.on_path(self._conversation.messages)
+            saved: dict[int, int] = {}
+            for (sequence, _), size in self._pruned.saved.items():
+                saved[sequence] = saved.get(sequence, 0) + size
+            lean = [
+                replace(message, tokens=max(0, message.tokens - saved[message.sequence])) if message.sequence in saved else message
+                for message in pruning.apply(sent, self._pruned)
+            ]
+            self._seen = (version, pruned, sent, lean)
+        return self._seen[2], self._seen[3]
 
     def wire(self) -> list[WireMessage]:
         """The request's messages: pruned, valid (P6)."""
-        return assembly.to_wire(pruning.apply(self.sent, self._pruned))
+        return assembly.to_wire(self.lean)
 
     def used(self, pending: int = 0) -> int:
         """Tokens in the context (A4): the last measured usage and the estimate of what came since; ``pending`` is added (B2)."""
-        sent = self.sent
-        measured = next((message for message in reversed(sent) if message.usage is not None), None)
+        lean = self.lean
+        measured = next((message for message in reversed(lean) if message.usage is not None), None)
         stale = self._pruned.through
         if measured is not None and measured.meta.get("frame") != self.frame.digest:
             stale = max(stale or 0, measured.sequence)
-        return tokens.used_tokens(pruning.apply(sent, self._pruned), prefix=self.frame.prefix, pending=pending, stale_through=stale)
+        return tokens.used_tokens(lean, prefix=self.frame.prefix, pending=pending, stale_through=stale)
 
     def max_tokens(self) -> int:
         """Largest reply that may be asked for now."""
@@ -132,9 +154,7 @@ class Room:
         )
 
     def _prune(self) -> None:
-        self._pruned = pruning.plan(
-            self.sent, counter=self._parts.counter(self._info.id), lines=self.lines, state=self._pruned, limit=self._parts.config.prune_result_chars
-        )
+        self._pruned = pruning.plan(self.sent, counter=self._parts.counter(self._info.id), lines=self.lines, state=self._pruned)
 
     def _state(self) -> gate.GateState:
         parts, trace, config = self._parts, self._conversation.trace, self._parts.config
@@ -161,9 +181,8 @@ class Room:
         decision = gate.decide(self._state())
         if (decision.compact or decision.flush or self.used() >= self.lines.flush_line) and decision.reason != self._logged:
             self._logged = decision.reason
-            self._parts.store.log(
-                self._conversation.trace_id, "gate", {"action": decision.action, "reason": decision.reason, "compact": decision.compact, "used": self.used()}
-            )
+            data = {"action": decision.action, "reason": decision.reason, "compact": decision.compact, "used": self.used()}
+            self._parts.store.log(self._conversation.trace_id, "gate", data)
         return decision
 
     def _uncovered(self) -> list[Message]:
@@ -214,7 +233,9 @@ class Room:
     async def flush_now(self, reason: str = "manual") -> FlushResult | None:
         """``%agent flush``: save what was not covered yet, whatever the lines say; ``None`` when there is nothing or it may not run."""
         self._conversation.refresh()
-        decision = gate.topup(self._state(), going=[message.sequence for message in self._uncovered()], flushed_through=self._conversation.trace.flushed_through)
+        decision = gate.topup(
+            self._state(), going=[message.sequence for message in self._uncovered()], flushed_through=self._conversation.trace.flushed_through
+        )
         if not decision.flush:
             self._emit(Notice(f"Nothing was saved: {gate.REASONS[decision.reason]}."))
             return None
@@ -229,7 +250,7 @@ class Room:
 
     async def _top_up(self, cut: compaction.Cut, flushed: FlushResult | None) -> tuple[FlushResult | None, str]:
         """Flush what is about to go and is not covered yet (B4); return the flush and, where it stays uncovered, the reason (P1)."""
-        going = [message.sequence for message in cut.removed if message.kind != "summary"]
+        going = [message.sequence for message in cut.going]
         waited = 0.0
         while True:
             trace = self._conversation.refresh()
@@ -246,15 +267,14 @@ class Room:
             waited += _LOCK_POLL_S
 
     def _cut(self) -> compaction.Cut:
-        counter = self._parts.counter(self._info.id)
-        return compaction.choose_cut(self.sent, keep_recent=self.lines.keep_recent, count=counter.message)
+        return compaction.choose_cut(self.sent, keep_recent=self.lines.keep_recent, count=lambda message: message.tokens)
 
     async def compact(self, reason: str, *, flushed: FlushResult | None = None) -> bool:
         """Replace the older part of the path by a summary; return whether anything was replaced (D3–D6, D9)."""
         if self._compacted and reason == "threshold":
             return False
         cut = self._cut()
-        if not cut.removed:
+        if cut.empty:
             return False
         flushed, uncovered = await self._top_up(cut, flushed)
         before = self.used()
@@ -265,7 +285,7 @@ class Room:
         ended = False
         try:
             summary, cut = await self._summary(cut, reason, flushed)
-            meta = {
+            meta: dict[str, Any] = {
                 "first_kept": cut.kept[0].sequence if cut.kept else trace.head,
                 "removed": [cut.removed[0].sequence, cut.removed[-1].sequence],
                 "source": summary.source,
@@ -273,11 +293,12 @@ class Room:
                 "faults": list(summary.faults),
                 "uncovered": uncovered,
             }
-            content = compaction.summary_message(summary.text, last_request=self._last_request(cut), goals="")
+            request, meta["request"] = self._last_request(cut)
+            content = compaction.summary_message(summary.text, last_request=request)
             size = self._parts.counter(self._info.id).blocks(content)
             self._parts.store.record_compaction(trace.id, content=content, tokens=size, meta=meta)
             self._conversation.reload()
-            self._pruned = pruning.PruneState()
+            self._pruned = pruning.PruneState(limit=self._parts.config.prune_result_chars)
             self._compacted = True
             self._logged = None
             self._build(fresh=True)
@@ -293,13 +314,13 @@ class Room:
         if self._parts.config.compaction == "drop":
             previous = next((message.text for message in cut.removed if message.kind == "summary"), "")
             return Summary(previous if previous.startswith(_DROPPED) else _DROPPED, "drop"), cut
-        ready = self._prepared(cut)
+        ready = self._prepared()
         if ready is not None:
             return ready
         branch = flushed.branch if flushed is not None else []
         return await Compression(self._parts).summarise(self._job(reason), cut, branch=branch), cut
 
-    def _prepared(self, cut: compaction.Cut) -> tuple[Summary, compaction.Cut] | None:
+    def _prepared(self) -> tuple[Summary, compaction.Cut] | None:
         """A summary made ahead, if what it leaves standing still keeps the context below the flush line."""
         sent = self.sent
         ready = next((message for message in reversed(self._parts.store.side_branches(self._conversation.trace_id)) if message.branch == "prepared"), None)
@@ -309,29 +330,35 @@ class Room:
         at = next((index for index, message in enumerate(sent) if message.sequence == first and message.kind != "summary"), None)
         if at is None or ready.meta["head"] not in {message.sequence for message in sent}:
             return None
-        older = compaction.Cut(at, tuple(sent[:at]), tuple(sent[at:]))
+        older = compaction.Cut(at, sent[:at], sent[at:])
         left = self.frame.prefix + self._parts.counter(self._info.id).text(ready.text) + sum(message.tokens for message in older.kept)
         if left >= self.lines.flush_line:
             return None
         return Summary(ready.text, ready.meta["source"]), older
 
-    def _last_request(self, cut: compaction.Cut) -> list[Block] | None:
-        """The person's last request, word for word, when the cut would take it away (D3)."""
+    def _last_request(self, cut: compaction.Cut) -> tuple[list[Block] | None, int | None]:
+        """The person's last request, word for word, when the cut would take it away (D3), and its sequence.
+
+        In a long turn the request may stand in an earlier summary already; that one's ``meta`` says which message it was.
+        """
         if any(message.kind == "prompt" for message in cut.kept):
-            return None
-        request = next((message for message in reversed(self._conversation.messages) if message.kind == "prompt"), None)
-        if request is None:
-            summary = next((message for message in cut.removed if message.kind == "summary"), None)
-            return compaction.carried_request(summary) if summary is not None else None
-        aside = set(request.meta.get("aside", ()))
-        return [block for index, block in enumerate(request.content) if index not in aside]
+            return None, None
+        asked = next((message.sequence for message in reversed(cut.removed) if message.kind == "prompt"), None)
+        if asked is not None:
+            return cut.last_request, asked
+        carried = next((message.meta.get("request") for message in cut.removed if message.kind == "summary"), None)
+        if carried is None:
+            return None, None
+        whole = self._parts.store.message(self._conversation.trace_id, carried)
+        aside = set(whole.meta.get("aside", ()))
+        return [block for index, block in enumerate(whole.content) if index not in aside], carried
 
     # -- figures ---------------------------------------------------------------------------------------------------------------
 
     def budget(self, phase: Phase = "idle") -> Budget:
         """The figures of the gauge."""
         summary = conversation = results = recalled = 0
-        for message in pruning.apply(self.sent, self._pruned):
+        for message in self.lean:
             if message.kind == "summary":
                 summary += message.tokens
             elif message.kind == "results":
@@ -368,7 +395,7 @@ class Room:
 async def _ahead(parts: AgentParts, emit: Callable[[Event], None], job: SideJob, cut: compaction.Cut) -> None:
     """On the background thread: the flush, then the summary of the part that would go, so that no turn waits for either."""
     result = await Flush(parts, emit).run(job)
-    if not cut.removed or not cut.kept or parts.config.compaction != "summary" or result.outcome in {"skipped", "failed"}:
+    if cut.empty or not cut.kept or parts.config.compaction != "summary" or result.outcome in {"skipped", "failed"}:
         return
     summary = await Compression(parts).summarise(job, cut, branch=result.branch)
     meta: dict[str, Any] = {"cycle": job.compaction_count, "first_kept": cut.kept[0].sequence, "head": job.head, "source": summary.source}

@@ -123,9 +123,7 @@ class AgentRunner:
             self._info: ModelInfo = info
             self._tools = self._make_tools()
             self._room = Room(self._parts, self.conversation, info, self._tools, self._tell)
-            self._calls = CallRunner(
-                self._tools, self._parts.approver, self._tell, timeout_s=self._parts.config.tool_timeout_s, redact=self._parts.redact
-            )
+            self._calls = CallRunner(self._tools, self._parts.approver, self._tell, timeout_s=self._parts.config.tool_timeout_s, redact=self._parts.redact)
         return self._room
 
     def _make_tools(self) -> list[Tool]:
@@ -203,7 +201,9 @@ class AgentRunner:
     async def _run_calls(self, calls: list[Block], sequence: int, cell_id: str | None, *, trusted: bool) -> None:
         self._emit(PhaseChanged("tools"))
         try:
-            results = await self._calls.run(calls, trace=self.conversation.trace_id, sequence=sequence, cell_id=cell_id, vision=self._info.vision, trusted=trusted)
+            results = await self._calls.run(
+                calls, trace=self.conversation.trace_id, sequence=sequence, cell_id=cell_id, vision=self._info.vision, trusted=trusted
+            )
         except asyncio.CancelledError as error:
             if error.args and isinstance(error.args[0], list):
                 self.conversation.add("user", "results", error.args[0], cell_id=cell_id, meta={"interrupted": True})
@@ -324,7 +324,10 @@ class AgentRunner:
             if block.get("type") == "thinking" and "signature" in block
         }
         return [
-            {**message, "content": [block for block in message["content"] if block.get("type") != "redacted_thinking" and block.get("signature") not in foreign]}
+            {
+                **message,
+                "content": [block for block in message["content"] if block.get("type") != "redacted_thinking" and block.get("signature") not in foreign],
+            }
             if message["role"] == "assistant"
             else message
             for message in wire

@@ -97,7 +97,7 @@ class Approver(Protocol):
 class Always:
     """Approves everything: the policy ``auto``."""
 
-    async def decide(self, tool: Tool, input: dict[str, Any]) -> Approval:  # noqa: A002, ARG002, PLR6301 - protocol
+    async def decide(self, tool: Tool, input: dict[str, Any]) -> Approval:  # noqa: A002, ARG002 - protocol
         """Allow."""
         return Approval(allowed=True)
 
@@ -105,7 +105,7 @@ class Always:
 class Never:
     """Denies everything that would need a yes: the policy ``deny``."""
 
-    async def decide(self, tool: Tool, input: dict[str, Any]) -> Approval:  # noqa: A002, ARG002, PLR6301 - protocol
+    async def decide(self, tool: Tool, input: dict[str, Any]) -> Approval:  # noqa: A002, ARG002 - protocol
         """Deny, and say how to allow."""
         return Approval(
             allowed=False,

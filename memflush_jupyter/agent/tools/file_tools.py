@@ -106,7 +106,7 @@ class ReadFile:
             taken: list[str] = []
             total = 0
             with path.open(encoding="utf-8", errors="replace", newline=None) as lines:
-                for total, line in enumerate(lines, 1):  # noqa: B007 - the count is used after the loop
+                for total, line in enumerate(lines, 1):
                     if start <= total < start + count:
                         taken.append(line.rstrip("\n"))
         except OSError as error:
