@@ -76,7 +76,7 @@ def compose(existing: str | None, lines: Iterable[str], *, title: str) -> str:
 
     ``existing`` is ``None`` or blank for a new file, which then gets ``title`` as its heading.
     """
-    from memflush_jupyter.memory.document import BOM, closing, newline
+    from memflush_jupyter.memory.document import BOM, ending, newline
 
     text = existing or ""
     known = provenance.ids(text)
@@ -87,11 +87,10 @@ def compose(existing: str | None, lines: Iterable[str], *, title: str) -> str:
     notes = "".join(line + end for line in fresh)
     if not text.removeprefix(BOM).strip():
         return f"{_repair(text, end)}# {title}{end}{end}{notes}"
-    close = closing(text)
+    close, joins = ending(text)
     before = _repair(text, end) + (close + end if close else "")
-    last = text.rstrip("\r\n").rpartition("\n")[2].rpartition("\r")[2]
-    joins = not close and (last.startswith("- ") or _ends_blank(text))
-    return f"{before}{'' if joins else _blank(text + before, end)}{notes}"
+    apart = "" if joins or (not close and _ends_blank(text)) else _blank(text + before, end)
+    return f"{before}{apart}{notes}"
 
 
 def _repair(text: str, end: str) -> str:

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -228,28 +228,28 @@ def _sections(headings: list[tuple[int, str, int, int]], count: int) -> Iterator
         above.append((level, title))
 
 
-def closing(text: str) -> str:
-    """Return the line that must follow a text for a list after it to be a list: ``""`` in all but a few.
+def ending(text: str) -> tuple[str, bool]:
+    """Return what must follow a text so that a list appended to it is a list: the line that closes it, and whether it is one already.
 
-    A code fence or an HTML block that a person left open would swallow what is appended. The line that ends it belongs to what is
-    appended; the person's own bytes stay as they are (C2).
+    A code fence or an HTML block that a person left open would swallow what is appended. The closing line, ``""`` in all but a few
+    texts, belongs to what is appended; the person's own bytes stay as they are (C2). The second answer is True when the text ends with
+    an item ``- …`` of an outermost list, so that another item joins it without a blank line.
     """
-    if "```" not in text and "~~~" not in text and "<" not in text:
-        return ""
-    last = _last_block(text)
-    if last is None or last.type not in {"fence", "html_block"}:
-        return ""
-    if last.type == "fence":
-        return str(last.markup)
-    return next((end for begin, end in _HTML_ENDS if begin.match(last.content)), "")
+    last = _last_block(text, _PROBE)
+    if last is not None and last.type == "fence":
+        return str(last.markup), False
+    if last is not None and last.type == "html_block":
+        return next((end for begin, end in _HTML_ENDS if begin.match(last.content)), ""), False
+    own = _last_block(text, "")
+    lines = split_lines(text)
+    return "", own is not None and own.type == "bullet_list_open" and bool(lines) and lines[-1].startswith("- ")
 
 
 _PROBE: Final = "\n\n- probe\n"
 
 
-def _last_block(text: str) -> Any | None:
-    """Return the top-level block a list item appended to the text would fall into, or ``None`` when it would be a list of its own."""
-    text = text.removeprefix(BOM)
-    raw = split_lines(text)
-    tokens = [token for token in _tokens("".join(raw[_front_matter(raw) :]) + _PROBE) if token.level == 0 and token.map is not None]
+def _last_block(text: str, more: str) -> Token | None:
+    """Return the last outermost block of a text with something appended, or ``None`` when there is none."""
+    raw = split_lines(text.removeprefix(BOM))
+    tokens = [token for token in _tokens("".join(raw[_front_matter(raw) :]) + more) if token.level == 0 and token.map is not None]
     return tokens[-1] if tokens else None

@@ -90,7 +90,7 @@ class MemoryFolder:
         """Whether notes can be written here: the permissions say so, and a file can really be made (G4, B5)."""
         if not self.root.is_dir():
             parent = next(folder for folder in self.root.parents if folder.exists())
-            return parent.is_dir() and not self._given.is_symlink() and os.access(parent, os.W_OK | os.X_OK)
+            return not os.path.lexists(self._given) and parent.is_dir() and os.access(parent, os.W_OK | os.X_OK)
         if not os.access(self.root, os.W_OK | os.X_OK):
             return False
         probe = (self.private if self.private.is_dir() else self.root) / f".probe-{os.getpid()}"

@@ -85,7 +85,7 @@ def load(folder: MemoryFolder, *, budget_tokens: int, count: Callable[[str], int
 
     ``IDENTITY.md`` comes first, then ``MEMORY.md``, the declared files, today's and yesterday's daily file. When they do not all fit,
     whole sections are chosen by recency (the date in a heading, or the daily file's) and by recall (``signals``: times each note
-    was found again, by note id); a section larger than a third of the budget is divided between its paragraphs and bullets. The rest
+    was found again, by note id); a section larger than half the budget is divided between its paragraphs and bullets. The rest
     is named, with how to read it. Sources of lines are left out. A file that cannot be read is named with the reason (G4).
     """
     wanted = _wanted(folder, today)
@@ -138,7 +138,7 @@ def _divided(source: _Source, budget: int, count: Callable[[str], int], today: d
         above.append(section)
         headings = frozenset(number for one in above for number in range(one.start, one.body_start))
         spans = [(section.start, section.end)]
-        if count(_shown(source.document, range(*spans[0]))) * 3 > budget:
+        if count(_shown(source.document, range(*spans[0]))) * 2 > budget:
             spans = source.document.blocks(section.body_start, section.end) or spans
         for start, end in spans:
             text = source.document.slice(start, end)

@@ -109,7 +109,7 @@ class Journal:
         try:
             record = json.loads(self.path.read_bytes())
             name, offset, payload = str(record["name"]), int(record["offset"]), record["payload"].encode("utf-8", "surrogateescape")
-        except (ValueError, KeyError, TypeError):  # a torn record: its append never began
+        except (ValueError, KeyError, TypeError, AttributeError):  # a torn record: its append never began
             self.end()
             return
         try:
