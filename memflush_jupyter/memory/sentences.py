@@ -5,10 +5,18 @@ from __future__ import annotations
 import re
 
 _ABBREVIATIONS = frozenset(
-    "e.g i.e cf vs etc approx ca no nr fig figs eq eqs sec ch vol p pp ed eds dr mr mrs ms prof st jr sr inc ltd co corp dept est al resp incl excl max min avg std "
-    "jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur thurs fri sat sun a.m p.m u.s u.k u.n e.u ph.d m.sc b.sc".split()
+    [
+        *("e.g", "i.e", "cf", "vs", "etc", "approx", "ca", "no", "nr", "fig", "figs", "eq", "eqs", "sec", "ch", "vol", "p", "pp", "ed", "eds"),
+        *("dr", "mr", "mrs", "ms", "prof", "st", "jr", "sr", "inc", "ltd", "co", "corp", "dept", "est", "al", "resp", "incl", "excl", "max"),
+        *("min", "avg", "std", "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec", "mon", "tue", "tues"),
+        *("wed", "thu", "thur", "thurs", "fri", "sat", "sun", "a.m", "p.m", "u.s", "u.k", "u.n", "e.u", "ph.d", "m.sc", "b.sc", "."),
+    ]
 )
-_ENDS_ALWAYS = frozenset("etc al inc ltd co corp a.m p.m jr sr u.s u.k".split())
+_ENDS_ALWAYS = frozenset(
+    [
+        *("etc", "al", "inc", "ltd", "co", "corp", "a.m", "p.m", "jr", "sr", "u.s", "u.k"),
+    ]
+)
 """Abbreviations that also close a sentence when a capital letter follows."""
 
 _BOUNDARY = re.compile(r"[.!?…]+[\"'”’)\]*_`]*(?=\s|$)|[。！？]+[”’」』）)\"]*|(?<=[\u3400-\u9fff])[；;]|[ \t]*\n\s*")

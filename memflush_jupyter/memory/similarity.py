@@ -15,15 +15,23 @@ from functools import lru_cache
 from memflush_jupyter.memory import sentences
 
 _TOKEN = re.compile(
-    r"(?P<number>(?<![A-Za-z_\d])[-−+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\d_])|(?<![\w.])[-−+]?\.\d+)"
+    r"(?P<tick>\x00)|(?P<number>(?<![A-Za-z_\d])[-−+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\d_])|(?<![\w.])[-−+]?\.\d+)"
     r"|(?P<word>[^\W\d_][\w]*(?:['’][^\W\d_]+)*|_\w+|\d\w*)"
     r"|(?P<sign><=|>=|==|!=|=>|->|[<>≤≥=≠≈±+\-−–—*/^~%‰$€£¥&|@#?:.!])"
     r"|(?P<other>[^\s\w,;()\[\]{}\"'“”‘’«»<>，。；、！？：（）【】《》「」…·•])"
 )
-_DROPPED = frozenset("a an the of is are am be been being that which and please also kindly".split())
+_DROPPED = frozenset(
+    [
+        *("a", "an", "the", "of", "is", "are", "am", "be", "been", "being", "that", "which", "and", "please", "also", "kindly"),
+    ]
+)
+_SHORT_WORDS = frozenset(
+    ["am", "an", "as", "at", "be", "by", "do", "go", "he", "if", "in", "is", "it", "me", "my", "no", "of", "on", "or", "so", "to", "up", "us", "we"]
+)
 _CHINESE_DROPPED = frozenset("的请吧啊呀哦喔嘛")
 _LEAD_IN = re.compile(
-    r"^(?:[-*•+]\s+|\d+[.)]\s+|(?:please\s+)?(?:remember|note|keep in mind|don'?t forget|bear in mind)(?:\s*[:,]\s*|\s+that\s+)|(?:for the record|fyi|note to self|noted|note|reminder|actually|ok|okay|well)[,:]\s*"
+    r"^(?:[-*•+]\s+|\d+[.)]\s+|(?:please\s+)?(?:remember|note|keep in mind|don'?t forget|bear in mind)(?:\s*[:,]\s*|\s+that\s+)|(?:for the record|fyi|"
+    r"note to self|noted|note|reminder|actually|ok|okay|well)[,:]\s*"
     r"|请?(?:你)?(?:记住|记得|注意|记一下|记下)[：:，,]?)+",
     re.IGNORECASE,
 )
@@ -39,16 +47,32 @@ _CONTRACTIONS = (
     (re.compile(r"['’]ll\b", re.IGNORECASE), " will"),
     (re.compile(r"['’]ve\b", re.IGNORECASE), " have"),
 )
-_UNITS = {
-    "percent": "%", "pct": "%", "percentage_points": "pp", "kilogram": "kg", "kilograms": "kg", "kilogramme": "kg", "kilogrammes": "kg", "gram": "g", "grams": "g",
-    "milligram": "mg", "milligrams": "mg", "millimetre": "mm", "millimetres": "mm", "millimeter": "mm", "millimeters": "mm", "centimetre": "cm", "centimetres": "cm",
-    "centimeter": "cm", "centimeters": "cm", "kilometre": "km", "kilometres": "km", "kilometer": "km", "kilometers": "km", "second": "s", "seconds": "s", "secs": "s",
-    "minutes": "min", "minute": "min", "mins": "min", "hour": "h", "hours": "h", "hrs": "h", "hr": "h", "day": "day", "days": "day",
-}  # fmt: skip
-_KEEP_S = frozenset("is as us this was has does its yes less news always perhaps across basis series species status bias".split())
+_UNIT_FORMS = {
+    "%": ("percent", "pct"),
+    "kg": ("kilogram", "kilograms", "kilogramme", "kilogrammes"),
+    "g": ("gram", "grams", "gramme", "grammes"),
+    "mg": ("milligram", "milligrams"),
+    "mm": ("millimetre", "millimetres", "millimeter", "millimeters"),
+    "cm": ("centimetre", "centimetres", "centimeter", "centimeters"),
+    "km": ("kilometre", "kilometres", "kilometer", "kilometers"),
+    "s": ("second", "seconds", "secs"),
+    "min": ("minute", "minutes", "mins"),
+    "h": ("hour", "hours", "hr", "hrs"),
+}
+_UNITS = {form: unit for unit, forms in _UNIT_FORMS.items() for form in forms}
+_KEEP_S = frozenset(
+    [
+        *("is", "as", "us", "this", "was", "has", "does", "its", "yes", "less", "news", "always", "perhaps", "across", "basis", "series"),
+        *("species", "status", "bias"),
+    ]
+)
 _QUALIFIERS = frozenset(
-    "not no never nor none without except unless excluding but however although though only if when where while whenever until till before after instead rather than "
-    "otherwise unlike besides apart almost nearly about roughly or either neither maybe perhaps might may could would should for during since per".split()
+    [
+        *("not", "no", "never", "nor", "none", "without", "except", "unless", "excluding", "but", "however", "although", "though", "only", "if", "when"),
+        *("where", "while", "whenever", "until", "till", "before", "after", "instead", "rather", "than", "otherwise", "unlike", "besides", "apart"),
+        *("almost", "nearly", "about", "roughly", "or", "either", "neither", "maybe", "perhaps", "might", "may", "could", "would", "should", "for"),
+        *("during", "since", "per"),
+    ]
 )
 _CHINESE_QUALIFIERS = re.compile(r"不|没|无|非|别|未|除|但|如果|若|只|仅|之前|之后|以前|以后|或|例外|否则|当|时")
 _CLAUSE = re.compile(r"[.;:!](?=\s|$)|,\s|[，。；：！]|\s[-–—]+\s|\(|\)")
@@ -74,14 +98,17 @@ def tokens(text: str) -> tuple[str, ...]:
     """Return what ``text`` says as normalised tokens, in order. Equal tuples say the same."""
     text = _plain(text)
     found: list[str] = []
-    first = True
+    first, in_code = True, False
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup
         raw = match.group()
+        if kind == "tick":
+            in_code = not in_code
+            continue
         if kind == "number":
             found.append(_number(raw))
         elif kind == "word":
-            found += _word(raw, first=first)
+            found += [raw] if in_code else _word(raw, first=first)
         elif kind == "sign":
             found += _sign(text, match)
         else:
@@ -98,7 +125,7 @@ def _plain(text: str) -> str:
     for pattern, replacement in _CONTRACTIONS:
         text = pattern.sub(replacement, text)
     text = _LEAD_IN.sub("", text.strip())
-    return _SPEAKER.sub("user", text, count=1).replace("\x00", "`")
+    return _SPEAKER.sub("user", text, count=1)
 
 
 def _fold_width(text: str) -> str:
@@ -124,7 +151,7 @@ def _number(raw: str) -> str:
 def _word(raw: str, *, first: bool) -> list[str]:
     if not raw.isascii() and any("\u3040" <= c <= "\u9fff" for c in raw):
         return _chinese(raw)
-    if _is_code(raw):
+    if _is_code(raw) and not (raw == "A" and first):
         return [raw]
     lowered = raw.lower().replace("’", "'")
     if not (first or raw.islower()) and lowered not in _DROPPED:
@@ -137,7 +164,9 @@ def _word(raw: str, *, first: bool) -> list[str]:
 def _is_code(raw: str) -> bool:
     """Identifiers keep their case: an underscore, a digit, a capital inside, all capitals, or a single letter."""
     if len(raw) == 1:
-        return raw not in "aAI"
+        return raw not in "aI"
+    if len(raw) == 2 and raw.istitle():  # noqa: PLR2004 - "Df" is a name, "It" is a word
+        return raw.lower() not in _SHORT_WORDS
     return "_" in raw or any(c.isdigit() for c in raw) or (not raw.islower() and not raw.istitle())
 
 
@@ -165,7 +194,7 @@ def _sign(text: str, match: re.Match[str]) -> list[str]:
     raw = match.group().replace("−", "-").replace("–", "-").replace("—", "-")
     before = text[match.start() - 1 : match.start()]
     after = text[match.end() : match.end() + 1]
-    if raw in {".", ":", "!"} and not (before and after and not before.isspace() and not after.isspace()):
+    if raw in {".", ":", "!"} and not (before.isalnum() and after.isalnum()):
         return []
     if raw == "-" and (not before or before.isspace()) and (not after or after.isspace()):
         return []
