@@ -160,7 +160,7 @@ def _execute(notebook: Any, folder: Path, *, timeout_s: float, environ: dict[str
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
     environ.pop("ANTHROPIC_API_KEY", None)  # The demo costs nothing, also on a machine that could pay.
-    left = f"The notebook as far as it ran is {folder}."
+    left = f"The notebook as far as it ran is in {folder}."
     with tempfile.TemporaryDirectory(prefix="memflush-ipython-") as ipython:
         # An empty profile: a start-up file or option of the person's must not change what the demo shows.
         environ["IPYTHONDIR"] = ipython
@@ -172,6 +172,11 @@ def _execute(notebook: Any, folder: Path, *, timeout_s: float, environ: dict[str
             raise MemflushError(f"The demo stopped at {_failed_cell(notebook)}: {error.ename}: {error.evalue}. {left}") from error
         except CellTimeoutError as error:
             raise MemflushError(f"The demo stopped: a cell took longer than {timeout_s:g} s. {left} A longer --timeout may help.") from error
+        except AssertionError as error:
+            if client.km is not None:
+                raise
+            # At Ctrl-C the client shuts its kernel down, and then trips over its being gone.
+            raise MemflushError(f"The demo was interrupted. {left}") from error
         except DeadKernelError as error:
             raise MemflushError(f"The demo stopped: its kernel ended before the notebook did. {left}") from error
 

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 def has_main(path: Path) -> bool:
     """Say whether the file defines ``main``; files without are helpers of the others."""
     tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
-    return any(isinstance(node, ast.FunctionDef) and node.name == "main" for node in tree.body)
+    return any(isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == "main" for node in tree.body)
 
 
 def main(names: list[str]) -> int:

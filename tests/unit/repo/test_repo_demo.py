@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import nbformat
@@ -58,7 +61,7 @@ def test_demo_says_in_a_sentence_which_cell_failed_and_keeps_what_ran(tmp_path: 
         patch.setattr("memflush_jupyter.demo.quickstart", lambda: source)
         result = runner.invoke(main, ["demo", "--output", str(tmp_path / "out")])
     assert result.exit_code == 1
-    message = f"The demo stopped at cell 2 ('# the second'): ZeroDivisionError: division by zero. The notebook as far as it ran is {tmp_path / 'out'}."
+    message = f"The demo stopped at cell 2 ('# the second'): ZeroDivisionError: division by zero. The notebook as far as it ran is in {tmp_path / 'out'}."
     assert message in " ".join(result.stderr.split("\n"))
     executed = nbformat.read(tmp_path / "out" / "stub.ipynb", as_version=4)
     assert executed.cells[0].outputs[0].text == "before\n"
@@ -73,6 +76,24 @@ def test_demo_says_when_a_cell_takes_too_long_or_the_kernel_dies(tmp_path: Path)
     dead = write(tmp_path / "dead.ipynb", "import os\nos._exit(1)")
     with pytest.raises(MemflushError, match="its kernel ended before the notebook did"):
         run_demo(tmp_path / "out", source=dead)
+
+
+@pytest.mark.kernel
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent the POSIX way")
+def test_demo_ends_with_a_sentence_at_ctrl_c(tmp_path: Path) -> None:
+    source = write(tmp_path / "stub.ipynb", "open('started', 'w').close()", "import time\ntime.sleep(60)")
+    code = "import sys\nfrom pathlib import Path\nimport memflush_jupyter.demo as demo\nfrom memflush_jupyter.cli import main\n"
+    code += "source = Path(sys.argv.pop())\ndemo.quickstart = lambda: source\nmain()"
+    command = [sys.executable, "-c", code, "demo", "--output", str(tmp_path / "out"), str(source)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not (tmp_path / "out" / "started").exists() and process.poll() is None:
+        time.sleep(0.05)
+    time.sleep(0.2)  # The second cell is then on its way; an interrupt between the two would do as well.
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert errors.splitlines()[-1] == f"Error: The demo was interrupted. The notebook as far as it ran is in {tmp_path / 'out'}."
+    assert (tmp_path / "out" / "stub.ipynb").exists()
 
 
 def test_demo_never_touches_a_folder_that_is_there(tmp_path: Path) -> None:
