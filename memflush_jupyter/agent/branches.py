@@ -36,7 +36,8 @@ class SideJob:
     """A side branch's view of the main path: plain data, safe to hand to another thread.
 
     ``context`` is what stands in the context, ``uncovered`` the messages of the path that no flush has covered yet, ``wire`` the
-    request's messages as the main path would send them, ``used`` their tokens with the prefix, ``head`` the last sequence.
+    request's messages as the main path would send them, ``used`` their tokens with the prefix, ``head`` the last sequence, ``room``
+    the tokens between the prefix and the compaction line.
     """
 
     trace: str
@@ -48,6 +49,7 @@ class SideJob:
     uncovered: tuple[Message, ...]
     wire: list[WireMessage]
     used: int
+    room: int
     compaction_count: int
     reason: str
     background: bool = False

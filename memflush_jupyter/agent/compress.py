@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from memflush_jupyter.agent import prompting
 from memflush_jupyter.agent.branches import SIDE_REPLY_TOKENS, ask, chunked, transcript
-from memflush_jupyter.agent.notes import origin_of, spoken_text
+from memflush_jupyter.agent.notes import sources, spoken_text
 from memflush_jupyter.agent.parts import with_instruction
 from memflush_jupyter.context import compaction
 from memflush_jupyter.errors import MemflushError
@@ -26,7 +26,10 @@ TRIES = 3
 BACKOFF_S = 0.5
 SUMMARY_SHARE = 0.35
 """A summary is asked for, and made, in at most this share of what it replaces."""
+MIN_SUMMARY_TOKENS = 120
 MAX_SUMMARY_TOKENS = 3000
+ROOM_SHARE = 8
+"""A summary takes at most this part of the room between prefix and compaction line, so that ordinary turns fit behind it."""
 _WORDS_PER_TOKEN = 0.6
 
 
@@ -54,7 +57,7 @@ class Compression:
         removed = list(cut.removed)
         previous = next((message.text for message in reversed(removed) if message.kind == "summary"), "")
         replaced = sum(message.tokens for message in removed)
-        budget = max(120, min(MAX_SUMMARY_TOKENS, int(replaced * SUMMARY_SHARE)))
+        budget = max(MIN_SUMMARY_TOKENS, min(MAX_SUMMARY_TOKENS, int(replaced * SUMMARY_SHARE), job.room // ROOM_SHARE))
         salient = salient_items(removed)
         faults: list[str] = []
         for attempt in range(TRIES):
@@ -137,12 +140,7 @@ class Compression:
 
 def salient_items(messages: Sequence[Message]) -> list[str]:
     """The lines a summary should not lose, best first."""
-    sources = [
-        salience.SourceText(spoken_text(message), origin_of(message), message.trace, message.sequence)
-        for message in messages
-        if message.kind in {"prompt", "reply", "results"}
-    ]
-    return [candidate.text for candidate in salience.extract(sources)]
+    return [candidate.text for candidate in salience.extract(sources(messages))]
 
 
 def _beginning(kept: Sequence[Message]) -> str:

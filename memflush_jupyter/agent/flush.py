@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from memflush_jupyter.agent import prompting
 from memflush_jupyter.agent.branches import SIDE_REPLY_TOKENS, SideJob, ask, chunked, transcript
-from memflush_jupyter.agent.notes import Draft, attribute, origin_of, spoken_text
+from memflush_jupyter.agent.notes import Draft, attribute, sources
 from memflush_jupyter.agent.parts import with_instruction
 from memflush_jupyter.agent.tools.base import check_input
 from memflush_jupyter.agent.tools.memory_tools import MEMORY_WRITE, MemoryWrite
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from memflush_jupyter.agent.parts import AgentParts
     from memflush_jupyter.events import Event, FlushOutcome
-    from memflush_jupyter.trace.models import Block, Message, WireMessage
+    from memflush_jupyter.trace.models import Block, WireMessage
 
 LOCK_STALE_S = 330.0
 """A flush lock older than the longest flush (300 s) was left by a kill (B6)."""
@@ -93,7 +93,7 @@ class Flush:
 
     async def _flush(self, job: SideJob) -> FlushResult:
         assert self._parts.writer is not None  # noqa: S101 - the gate skips a run without memory
-        candidates = salience.extract(_sources(job.uncovered))
+        candidates = salience.extract(sources(job.uncovered))
         try:
             harvest = await self._harvest(job, [candidate.text for candidate in candidates])
             failure = ""
@@ -283,14 +283,6 @@ def _memory_write_schema(job: SideJob) -> dict[str, Any]:
         (tool for tool in job.frame.tools if tool["name"] == MEMORY_WRITE),
         {"name": MEMORY_WRITE, "description": MemoryWrite.description, "input_schema": _WriteShape.input_schema},
     )
-
-
-def _sources(messages: Sequence[Message]) -> list[salience.SourceText]:
-    return [
-        salience.SourceText(spoken_text(message), origin_of(message), message.trace, message.sequence)
-        for message in messages
-        if message.kind in {"prompt", "reply", "results"}
-    ]
 
 
 def _without_calls(harvest: _Harvest, text: str, *, keep_text: bool) -> None:

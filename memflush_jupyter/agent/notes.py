@@ -12,11 +12,11 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from memflush_jupyter.memory import daily, limits, provenance
+from memflush_jupyter.memory import daily, limits, provenance, salience
 from memflush_jupyter.trace.models import Note
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Container, Iterable, Sequence
 
     from memflush_jupyter.clock import Clock
     from memflush_jupyter.memory.files import MemoryFolder
@@ -27,6 +27,7 @@ Origin = Literal["user", "agent", "tool"]
 
 _WORD = re.compile(r"[^\W_]{2,}|[\u4e00-\u9fff]", re.UNICODE)
 _SAFEST_FIRST: tuple[Origin, ...] = ("tool", "user", "agent")
+_MEMORY_TOOLS = frozenset({"memory_write", "memory_search", "read_message", "inspect_variables"})
 _RECALLED = re.compile(r"<recalled\b.*?</recalled>", re.DOTALL)
 
 
@@ -155,8 +156,11 @@ def origin_of(message: Message) -> Origin:
     return "user" if message.kind == "prompt" else "agent"
 
 
-def spoken_text(message: Message) -> str:
-    """What a message says itself: text and tool results, without what recall or the host put beside it (F2, G6)."""
+def spoken_text(message: Message, *, without: Container[str] = frozenset()) -> str:
+    """What a message says itself: text and tool results, without what recall or the host put beside it (F2, G6).
+
+    ``without`` holds ids of calls whose results are left out.
+    """
     aside = set(message.meta.get("aside", ()))
     parts: list[str] = []
     for index, block in enumerate(message.content):
@@ -164,13 +168,18 @@ def spoken_text(message: Message) -> str:
             continue
         if block.get("type") == "text":
             parts.append(block["text"])
-        elif block.get("type") == "tool_result":
+        elif block.get("type") == "tool_result" and block.get("tool_use_id") not in without:
             content = block.get("content", "")
             if isinstance(content, str):
                 parts.append(content)
             else:
                 parts.extend(inner["text"] for inner in content if inner.get("type") == "text")
     return _RECALLED.sub("", "\n".join(parts))
+
+
+def own_results(messages: Sequence[Message]) -> frozenset[str]:
+    """Ids of the calls whose results only say what memory holds already: to learn from them would be to learn it twice (F2)."""
+    return frozenset(block["id"] for message in messages for block in message.content if block.get("type") == "tool_use" and block.get("name") in _MEMORY_TOOLS)
 
 
 def attribute(text: str, messages: Sequence[Message]) -> tuple[int | None, Origin]:
@@ -188,3 +197,13 @@ def attribute(text: str, messages: Sequence[Message]) -> tuple[int | None, Origi
     if best[2] is None and messages:
         return messages[-1].sequence, "agent"
     return best[2], best[3]
+
+
+def sources(messages: Sequence[Message]) -> list[salience.SourceText]:
+    """What the extractor reads (C13): each message's own words with their origin."""
+    without = own_results(messages)
+    return [
+        salience.SourceText(spoken_text(message, without=without), origin_of(message), message.trace, message.sequence)
+        for message in messages
+        if message.kind in {"prompt", "reply", "results"}
+    ]

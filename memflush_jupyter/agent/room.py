@@ -224,6 +224,7 @@ class Room:
             uncovered=tuple(self._uncovered()),
             wire=self.wire(),
             used=self.used(),
+            room=self.lines.room,
             compaction_count=trace.compaction_count,
             reason=reason,
             background=background,
@@ -282,7 +283,7 @@ class Room:
         self._emit(PhaseChanged("compacting"))
         self._emit(BudgetChanged(self.budget("compacting")))
         self._emit(CompactionStart(trace.id, reason, before))
-        ended = False
+        end = CompactionEnd(trace.id, "failed", before, before, 0, "it did not finish; the history is as it was")
         try:
             summary, cut = await self._summary(cut, reason, flushed)
             meta: dict[str, Any] = {
@@ -297,18 +298,19 @@ class Room:
             content = compaction.summary_message(summary.text, last_request=request)
             size = self._parts.counter(self._info.id).blocks(content)
             self._parts.store.record_compaction(trace.id, content=content, tokens=size, meta=meta)
-            self._conversation.reload()
-            self._pruned = pruning.PruneState(limit=self._parts.config.prune_result_chars)
-            self._compacted = True
-            self._logged = None
-            self._build(fresh=True)
-            self._emit(CompactionEnd(trace.id, summary.source, before, self.used(), len(cut.removed), uncovered))
-            ended = True
+            self._begin_cycle()
+            end = CompactionEnd(trace.id, summary.source, before, self.used(), len(cut.going), uncovered)
         finally:
-            if not ended:
-                self._emit(CompactionEnd(trace.id, "failed", before, before, 0, "interrupted; the history is as it was"))
+            self._emit(end)
         self._emit(BudgetChanged(self.budget("waiting")))
         return True
+
+    def _begin_cycle(self) -> None:
+        self._conversation.reload()
+        self._pruned = pruning.PruneState(limit=self._parts.config.prune_result_chars)
+        self._compacted = True
+        self._logged = None
+        self._build(fresh=True)
 
     async def _summary(self, cut: compaction.Cut, reason: str, flushed: FlushResult | None) -> tuple[Summary, compaction.Cut]:
         if self._parts.config.compaction == "drop":
