@@ -23,11 +23,11 @@ def respond(request: dict[str, Any], purpose: str = "turn") -> tuple[list[dict[s
         request: the body of ``POST /v1/messages``.
         purpose: ``turn``, ``flush`` or ``compression``; a flush is also known by its candidates.
     """
-    conversation = read(request)
+    conversation = read(request, side=purpose != "turn")
     if side.is_flush(conversation, purpose):
         return _flush(conversation)
     if purpose == "compression":
-        return _text(side.summary(conversation, request))
+        return _text(side.summary(request))
     if purpose != "turn":
         return _text("NO_REPLY")
     return _turn(conversation)

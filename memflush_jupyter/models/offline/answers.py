@@ -186,7 +186,7 @@ def _in_order(task: Task, tables: Tables) -> str | None:
         lead = f"**The {len(body)} rows with the {end} {code(task.columns[0].name)}.**"
     else:
         lead = f"**{len(body)} rows of {code(task.frame.name)}.**"
-    return "\n\n".join([lead, table([figures.safe(name) for name in found.header], body)])
+    return "\n\n".join([lead, table([figures.cell_code(name) for name in found.header], body)])
 
 
 def _plot(task: Task, tables: Tables) -> str | None:

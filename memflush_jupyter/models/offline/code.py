@@ -104,11 +104,25 @@ def script(*parts: Sequence[str]) -> str:
     return "\n".join(line for part in parts for line in part).strip("\n")
 
 
-def protect(code: str, taken: frozenset[str]) -> str:
-    """Rename what the code assigns where the person already uses the name; their variables are never overwritten."""
+def protect(code: str, taken: frozenset[str], *, keep: frozenset[str] = frozenset()) -> str:
+    """Leave the person's variables alone: rename what the code assigns where they use the name, and delete helpers at the end.
+
+    ``keep``: names that are meant to stay, such as a loaded data frame.
+    """
     tree = ast.parse(code)
+    helpers = [
+        node.id
+        for statement in tree.body
+        if isinstance(statement, ast.Assign)
+        for target in statement.targets
+        for node in ast.walk(target)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id not in keep
+    ]
+    if helpers:
+        code += f"\n\ndel {', '.join(dict.fromkeys(helpers))}"
+        tree = ast.parse(code)
     nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
-    assigned = {node.id for node in nodes if isinstance(node.ctx, ast.Store)} & taken
+    assigned = {node.id for node in nodes if isinstance(node.ctx, ast.Store)} & taken - keep
     everything = {node.id for node in nodes} | taken
     new: dict[str, str] = {}
     for name in sorted(assigned):

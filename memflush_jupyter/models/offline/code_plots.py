@@ -65,8 +65,8 @@ def hist(task: Task) -> str:
     bins = task.details.bins or 20
     if task.by is not None:
         body = (
-            f"for group, part in {data}.groupby({task.frame.ref(task.by)}, observed=True):\n"
-            f"    ax.hist(part[{{col}}].replace([np.inf, -np.inf], np.nan).dropna(), bins={bins}, alpha=0.6, label=str(group))\n"
+            f"for group, part in {data}.groupby({task.frame.ref(task.by)}, observed=True)[{{col}}]:\n"
+            f"    ax.hist(part.replace([np.inf, -np.inf], np.nan).dropna(), bins={bins}, alpha=0.6, label=str(group))\n"
             f"ax.legend(title={_label(task.by)})\n"
         )
     else:
@@ -127,8 +127,8 @@ def scatter(task: Task) -> str:
     draw = ["fig, ax = plt.subplots(figsize=(6, 4.5))"]
     if task.by is not None:
         draw += [
-            f"for group, part in {data}.groupby({frame.ref(task.by)}, observed=True):",
-            f"    ax.scatter({column(frame, x, 'part')}, {column(frame, y, 'part')}, s=18, alpha=0.7, label=str(group))",
+            f"for group, at in {data}.groupby({frame.ref(task.by)}, observed=True).indices.items():",
+            f"    ax.scatter({column(frame, x, data)}.iloc[at], {column(frame, y, data)}.iloc[at], s=18, alpha=0.7, label=str(group))",
             f"ax.legend(title={_label(task.by)})",
         ]
     else:

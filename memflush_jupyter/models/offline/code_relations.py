@@ -49,15 +49,13 @@ def correlation(task: Task) -> str:
     how = f'corr(method="{method}")'
     chosen = columns(frame, task.columns)
     if task.by is not None:
-        name, pair = fresh(task, "by_group"), fresh(task, "pair")
+        name, pair = fresh(task, "by_group"), fresh(task, "pairs")
         return script(
             imports("pd"),
             select,
             [
-                f"{name} = []",
-                f"for group, part in {data}.groupby({frame.ref(task.by)}, observed=True):",
-                f"    {pair} = part[{chosen}].dropna()",
-                f'    {name}.append({{"group": group, "n": len({pair}), "r": {pair}.{how}.iloc[0, 1]}})',
+                f"{pair} = {data}.dropna(subset={chosen}).groupby({frame.ref(task.by)}, observed=True)[{chosen}]",
+                f'{name} = [{{"group": group, "n": len(part), "r": part.{how}.iloc[0, 1]}} for group, part in {pair}]',
             ],
             printed("correlation by group", f"pd.DataFrame({name}).to_csv(index=False)"),
         )

@@ -10,10 +10,11 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-_BLOCK = re.compile(r"^[ \t]*<([a-z][a-z0-9_-]*)(?:\s[^>\n]*)?>[ \t]*\n?.*?</\1>[ \t]*\n?", re.DOTALL | re.MULTILINE)
+_BLOCK = re.compile(r"^[ \t]*<(recalled|notice|notes?|memory|memory_changed|summary|reminder)(?:\s[^>\n]*)?>.*?</\1>[ \t]*\n?", re.DOTALL | re.MULTILINE)
 _RECALLED = re.compile(r"<recalled[^>]*>\n?(.*?)</recalled>", re.DOTALL)
 _SUMMARY_START = re.compile(r"^\s*(?:<summary|\[summary|#{1,3} (?:summary|earlier)|summary of )", re.IGNORECASE)
-_DENIED = re.compile(r"\b(?:denied|declined|not approved|not allowed|refused by|did not allow|rejected)\b", re.IGNORECASE)
+_HOST = re.compile(r"^\s*\[(?:memory flush|summary|host)\]|^<candidates>\s*$", re.IGNORECASE | re.MULTILINE)
+_DENIED = re.compile(r"\b(?:denied|declined|not approved|not allowed|refused by|did not allow|rejected|nobody is here to approve|was not run)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,10 @@ class Step:
 
 @dataclass(slots=True)
 class Conversation:
-    """A request, read. ``prompts`` are the person's own words, oldest first; the last is the one to answer."""
+    """A request, read. ``prompts`` are the person's own words, oldest first; the last is the one to answer.
+
+    ``instruction``: the host's own words on a side branch, never taken for the person's.
+    """
 
     system: str = ""
     tools: frozenset[str] = frozenset()
@@ -63,7 +67,7 @@ class Conversation:
     summaries: list[str] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     messages: int = 0
-    raw_last_text: str = ""
+    instruction: str = ""
 
     @property
     def prompt(self) -> str:
@@ -114,8 +118,8 @@ def recalled_lines(text: str) -> list[str]:
     return lines
 
 
-def read(request: dict[str, Any]) -> Conversation:
-    """Read a Messages API request body."""
+def read(request: dict[str, Any], *, side: bool = False) -> Conversation:
+    """Read a Messages API request body. On a ``side`` branch the last text is the host's instruction, not the person's."""
     conversation = Conversation(
         system=plain_text(request.get("system")),
         tools=frozenset(str(tool.get("name")) for tool in request.get("tools") or []),
@@ -123,11 +127,12 @@ def read(request: dict[str, Any]) -> Conversation:
     open_calls: dict[str, Call] = {}
     messages = request.get("messages") or []
     conversation.messages = len(messages)
-    for message in messages:
+    for number, message in enumerate(messages):
+        last = number == len(messages) - 1
         if message.get("role") == "assistant":
             _read_assistant(conversation, message, open_calls)
         else:
-            _read_user(conversation, message, open_calls)
+            _read_user(conversation, blocks_of(message.get("content")), open_calls, side=side and last)
     return conversation
 
 
@@ -141,11 +146,11 @@ def _read_assistant(conversation: Conversation, message: dict[str, Any], open_ca
             open_calls[str(block.get("id"))] = Call(str(block.get("name")), raw if isinstance(raw, dict) else {})
 
 
-def _read_user(conversation: Conversation, message: dict[str, Any], open_calls: dict[str, Call]) -> None:
+def _read_user(conversation: Conversation, blocks: list[dict[str, Any]], open_calls: dict[str, Call], *, side: bool) -> None:
     words: list[str] = []
     recalled: list[str] = []
-    blocks = blocks_of(message.get("content"))
-    for block in blocks:
+    texts = [number for number, block in enumerate(blocks) if block.get("type") == "text"]
+    for number, block in enumerate(blocks):
         if block.get("type") == "tool_result":
             call = open_calls.pop(str(block.get("tool_use_id")), None)
             if call is not None:
@@ -153,6 +158,9 @@ def _read_user(conversation: Conversation, message: dict[str, Any], open_calls: 
                 conversation.steps.append(Step(call, outcome, len(conversation.prompts) - 1))
         elif block.get("type") == "text":
             text = str(block.get("text", ""))
+            if _HOST.search(text) or (side and number == texts[-1]):
+                conversation.instruction = text
+                continue
             recalled += recalled_lines(text)
             if _SUMMARY_START.match(text):
                 conversation.summaries.append(text)
@@ -160,7 +168,6 @@ def _read_user(conversation: Conversation, message: dict[str, Any], open_calls: 
             own = own_words(text)
             if own:
                 words.append(own)
-            conversation.raw_last_text = text
     if words:
         conversation.prompts.append("\n".join(words))
         conversation.recalled = recalled

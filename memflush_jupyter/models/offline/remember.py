@@ -18,7 +18,7 @@ _ASKING = frozenset(
     question message request answer still something anything after before because reply""".split()
 )
 _FIRST = re.compile(r"\b(?:very )?first\b|\bat the (?:start|beginning)\b|\binitially\b|\boriginally\b|最初|第一个|一开始", re.IGNORECASE)
-_TAG = re.compile(r"^\[([^\]#]*)#(\d+)\s*(\w*)\s*([\d-]*)\]\s*")
+_TAG = re.compile(r"^\[(?P<ref>[^\]\s]+(?:#(?P<sequence>\d+)| \S+))(?: (?P<who>user|agent|tool))?(?: (?P<date>\d{4}-\d\d-\d\d))?[^\]]*\]\s*")
 _MARKUP = re.compile(r"\*\*|^#+ |^[-*] |<!--.*?-->", re.MULTILINE)
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 _ENOUGH = 0.5
@@ -56,10 +56,7 @@ def passages(conversation: Conversation) -> list[Passage]:
     """Everything in the request that may hold an answer: recall, memory, summaries, earlier prompts and replies."""
     found: list[Passage] = []
     for line in conversation.recalled:
-        tag = _TAG.match(line)
-        who = tag[3] if tag else ""
-        source = f"{tag[1]}#{tag[2]}" + (f", {tag[4]}" if tag[4] else "") if tag else "recall"
-        found += _cut(line[tag.end() :] if tag else line, source, int(tag[2]) if tag else 0, who)
+        found += _tagged(line)
     for line in memory_lines(conversation.system):
         found.append(Passage(line, "memory", 0))
     for summary in conversation.summaries:
@@ -118,7 +115,7 @@ def first_request(conversation: Conversation) -> Passage | None:
     """The first thing asked, where it still stands in the request."""
     if conversation.summaries:
         for summary in conversation.summaries:
-            asked = re.search(r"^- (?:The first request was|First request): (.+)$", summary, re.MULTILINE)
+            asked = re.search(r"^- The first request was: (.+)$", summary, re.MULTILINE)
             if asked:
                 return Passage(asked[1].strip(), "the summary of earlier turns", 0, "user")
         return None
@@ -127,14 +124,18 @@ def first_request(conversation: Conversation) -> Passage | None:
 
 
 def search_answer(question: str, output: str) -> list[Passage]:
-    """Passages from a ``memory_search`` result that answer the question."""
-    found: list[Passage] = []
-    for line in output.splitlines():
-        bare = re.sub(r"^\s*(?:[-*]|\d+[.)])\s+", "", line)
-        tag = _TAG.match(bare)
-        source = f"{tag[1]}#{tag[2]}" + (f", {tag[4]}" if tag[4] else "") if tag else "memory"
-        found += _cut(bare[tag.end() :] if tag else bare, source, int(tag[2]) if tag else 0, tag[3] if tag else "")
+    """Passages from a ``memory_search`` result that answer the question; only its bullets are passages."""
+    found = [passage for line in output.splitlines() if line.startswith("- ") for passage in _tagged(line[2:])]
     return best(question, [passage for passage in found if not _is_question(passage.text)])
+
+
+def _tagged(line: str) -> list[Passage]:
+    """The sentences of a recalled passage, which begins with its reference: ``[4be1#12 user 2026-01-15] text``."""
+    tag = _TAG.match(line)
+    if tag is None:
+        return _cut(line, "recall", 0)
+    source = tag["ref"] + (f", {tag['date']}" if tag["date"] else "")
+    return _cut(line[tag.end() :], source, int(tag["sequence"] or 0), tag["who"] or "")
 
 
 def quoted(found: list[Passage]) -> str:

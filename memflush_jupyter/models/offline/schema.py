@@ -67,12 +67,12 @@ class Frame:
     @property
     def layered(self) -> bool:
         """Whether the columns have several levels (a MultiIndex)."""
-        return any(re.fullmatch(r"\(.*, .*\)", column.name) for column in self.columns)
+        return any(re.fullmatch(r"\(.*, .*\)|tuple of \d+", column.name) for column in self.columns)
 
 
 @dataclass(slots=True)
 class Kernel:
-    """The variables known, by name. ``others``: what is no data frame, by name with its type."""
+    """The variables known, by name. ``others``: what is no data frame, by name with its type. ``ours``: names our code assigned."""
 
     frames: dict[str, Frame] = field(default_factory=dict)
     others: dict[str, str] = field(default_factory=dict)
@@ -112,7 +112,7 @@ def parse_inspection(text: str) -> tuple[dict[str, Frame], dict[str, str]]:
         if head:
             close()
             name, columns = head["name"], []
-            is_frame = head["type"].rsplit(".", 1)[-1] in {"DataFrame", "GeoDataFrame"}
+            is_frame = head["type"].rsplit(".", 1)[-1] in {"DataFrame", "GeoDataFrame"} and "(polars)" not in head["rest"]
             shape = _SHAPE.search(head["rest"])
             rows = int(re.sub(r"[,_]", "", shape["rows"])) if shape else None
             if not is_frame:
@@ -149,7 +149,7 @@ def learn(steps: Iterable[Step]) -> Kernel:
 
 def _learn_printed(kernel: Kernel, text: str) -> None:
     loaded = _LOADED.search(text)
-    if loaded:
+    if loaded and loaded[1] in kernel.ours:
         tables = sections(text, frozenset({"columns", "rows"}))
         columns = tables.get("columns")
         if columns is not None:

@@ -191,7 +191,7 @@ def _load(clause: Clause, state: State) -> Talk:
     if not _looked(state) and state.offers("inspect_variables"):
         yield from call(state, [Call("inspect_variables", {})], "First I look at what the kernel holds, so that I overwrite nothing of yours.")
     name = loading.variable(path or "penguins", clause.written, state.kernel)
-    code = protect(loading.load_code(path, name) if path else loading.package_code(name), _taken(state) - {name})
+    code = protect(loading.load_code(path, name) if path else loading.package_code(name), _taken(state), keep=frozenset({name}))
     outcomes = yield from call(state, [Call("run_python", {"code": code})], f"I load {figures.code(path or 'the Palmer penguins')}.")
     outcome = outcomes[0]
     if outcome.denied:
