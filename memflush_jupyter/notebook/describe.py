@@ -166,7 +166,7 @@ def _scalar(value: Any) -> str:
     if type(value) is str:
         return f"str of {len(value)} characters: {_safe(value, 200)}"
     text = _safe(value, 200)
-    return text if text == _placeholder(value) else f"{_type_name(value)} {text}"
+    return text if text == _placeholder(value) or text.startswith("int of ") else f"{_type_name(value)} {text}"
 
 
 def _placeholder(value: Any) -> str:

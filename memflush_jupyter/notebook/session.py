@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from memflush_jupyter.config import MemFlush
 from memflush_jupyter.errors import ConfigError
-from memflush_jupyter.events import Budget, Event
 from memflush_jupyter.notebook import headless
 from memflush_jupyter.notebook.background import BackgroundWorker
 from memflush_jupyter.notebook.interrupts import Interrupts
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from memflush_jupyter.agent.parts import AgentParts, BackgroundJob
     from memflush_jupyter.agent.runner import AgentRunner
     from memflush_jupyter.agent.tools.base import Approval, Approver, Tool
+    from memflush_jupyter.events import Budget, Event
     from memflush_jupyter.trace.models import Message, Trace
     from memflush_jupyter.workspace import Workspace
 

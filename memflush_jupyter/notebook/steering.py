@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ from memflush_jupyter.notebook.headless import person_present
 from memflush_jupyter.notebook.kernel_tools import kernel_tools
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from memflush_jupyter.agent.room import Room
     from memflush_jupyter.notebook.session import Session
     from memflush_jupyter.trace.models import Message, Trace
@@ -37,7 +40,7 @@ def do_status(session: Session, _: argparse.Namespace) -> Bundle:
     else:
         rows += _of_trace(session, trace)
     if session.budget is not None:
-        rows.append(("context", gauge.describe(session.budget)))
+        rows.append(("context", gauge.describe(replace(session.budget, last_flush=None))))
     rows.append(("memory", f"{session.config.memory_dir}/ with {render.plural(len(workspace.memory.names()), 'file')}" if session.config.memory else "off"))
     if session.worker.busy:
         rows.append(("in the background", "saving important memories"))
@@ -53,7 +56,7 @@ def _of_trace(session: Session, trace: Trace) -> list[tuple[str, str]]:
         ("turns", str(sum(message.kind == "prompt" for message in path))),
         ("messages", f"{trace.last_sequence} in the trace, {len(store.path(trace.id))} in the context"),
         ("compactions", str(trace.compaction_count)),
-        ("last flush", trace.memory_flush_at.isoformat(" ", "minutes") if trace.memory_flush_at else "none yet"),
+        ("last flush", _moment(session, trace.memory_flush_at)),
     ]
     if branches:
         kinds = sorted({kind for kind, _ in branches})
@@ -61,6 +64,12 @@ def _of_trace(session: Session, trace: Trace) -> list[tuple[str, str]]:
     if trace.flush_failures and trace.last_flush_error:
         rows.append(("last flush failed", trace.last_flush_error[:600]))
     return rows
+
+
+def _moment(session: Session, moment: datetime | None) -> str:
+    if moment is None:
+        return "none yet"
+    return moment.isoformat(" ", "minutes")[:16] if session.dated(session.model_id()) else "done"
 
 
 def do_show(session: Session, given: argparse.Namespace) -> list[Bundle]:
@@ -258,8 +267,11 @@ def do_budget(session: Session) -> list[Bundle]:
         session.budget = _in_room(session, Transcript(), _measure)
     if session.budget is None:
         return [render.line("No turn has run yet; `%%agent` begins one.")]
-    rows = [[name, value] for name, value in gauge.figures(session.budget)]
-    return [gauge.gauge(session.budget), render.table(["", "tokens"], rows)]
+    shown = session.budget
+    if shown.last_flush and not session.dated(session.model_id()):
+        shown = replace(shown, last_flush="done")
+    rows = [[name, value] for name, value in gauge.figures(shown)]
+    return [gauge.gauge(replace(shown, last_flush=None)), render.table(["", "tokens"], rows)]
 
 
 async def _measure(room: Room) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from memflush_jupyter.events import (
@@ -123,10 +123,13 @@ class Transcript:
 
     def status(self, *, final: bool = False) -> Bundle:
         """The gauge as it stands; ``final``: without the words about what goes on."""
-        if final:
-            return gauge.gauge(self.budget)
-        words = self.says or gauge.PHASES[self.phase]
-        return gauge.gauge(self.budget, says=f"{self.hint} {words}".strip())
+        words = "" if final else f"{self.hint} {self.says or gauge.PHASES[self.phase]}".strip()
+        return gauge.gauge(self.shown_budget, says=words)
+
+    @property
+    def shown_budget(self) -> Budget | None:
+        """The figures as they may stand in an output: without the moment of the last flush where dates may not."""
+        return self.budget if self.dated or self.budget is None else replace(self.budget, last_flush=None)
 
     def take_changes(self) -> list[int]:
         """The places that changed since the last call, in order."""

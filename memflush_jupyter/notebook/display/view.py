@@ -81,7 +81,7 @@ class LiveView:
         self.transcript.end()
         self._draw(gauge_slot=False)
         if len(self._ids) > len(self.transcript.segments):
-            self._publisher.clear_output(wait=True)
+            self._publisher.clear_output(wait=bool(self.transcript.segments))
             self._ids.clear()
             self.transcript.changed.update(range(len(self.transcript.segments)))
             self._draw(gauge_slot=False)
@@ -221,7 +221,7 @@ def as_json(transcript: Transcript) -> dict[str, Any]:
         "answer": transcript.answer,
         "tools": [{"name": segment.name, "input": segment.given, "output": segment.text} for segment in segments if segment.kind == "tool"],
         "memory": [segment.text for segment in segments if segment.kind == "memory"],
-        "context": gauge.describe(transcript.budget) if transcript.budget else "",
+        "context": gauge.describe(transcript.shown_budget) if transcript.shown_budget else "",
         "stop": transcript.finished.stop if transcript.finished else "",
     }
 
