@@ -11,6 +11,7 @@ from memflush_jupyter.trace import index, records
 from memflush_jupyter.trace.clean import Cleaner
 from memflush_jupyter.trace.database import Database, Synchronous
 from memflush_jupyter.trace.schema import INDEX_VERSION, locks, settings
+from memflush_jupyter.trace.search import Stemmer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +36,7 @@ class StoreBase:
         self._clock = clock
         self._clean = Cleaner(redact)
         self._wall = wall
-        self._stemmer = index.Stemmer()
+        self._stemmer = Stemmer()
         with database.read() as connection:
             version = _setting(connection, "index_version")
         if version != INDEX_VERSION:

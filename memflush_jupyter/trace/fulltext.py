@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ _RECALLED = re.compile(r"<recalled\b.*?</recalled>", re.DOTALL)
 
 # Words so common that they say nothing about what is meant; a question made of nothing else finds nothing.
 _COMMON: Final = frozenset(
-    (  # noqa: SIM905 - a text of words reads more easily than a list of quoted ones
+    (
         "a about all also am an and any are as at be been but by can could did do does for from get give had has have he hello her hey hi him "
         "his how i if in into is it its just let like me my no not now of ok okay on or our out please s say said she should show so some t tell "
         "thank thanks that the their them then there these they this those to too up us was we were what when where which who why will with "
@@ -85,13 +86,18 @@ def _without_compounds(text: str) -> str:
     if "," in text:
         text = _THOUSANDS.sub(lambda found: found.group().replace(",", ""), text)
     special = _SPECIAL_ASCII if text.isascii() else _SPECIAL
-    return special.sub(lambda found: " ".join(_compound(found.group())), text)
+    return special.sub(lambda found: _replacement(found.group()), text)
 
 
 def _pairs(run: re.Match[str]) -> str:
     characters = run.group()
     pairs = [characters[index : index + 2] for index in range(len(characters) - 1)]
     return f" {' '.join(pairs)} {characters[-1]} "
+
+
+@lru_cache(maxsize=4096)  # names come up again and again
+def _replacement(word: str) -> str:
+    return " ".join(_compound(word))
 
 
 def _compound(word: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import insert, select
 
-from memflush_jupyter.trace import index, ledger, records, tree
+from memflush_jupyter.trace import index, ledger, records, search, tree
 from memflush_jupyter.trace.base import StoreBase
 from memflush_jupyter.trace.cognition import CognitionEvent
 from memflush_jupyter.trace.schema import cognition_events, notes
@@ -95,7 +95,7 @@ class Remembering(StoreBase):
         ``origins`` keeps only ``"user"``, ``"agent"`` or ``"tool"``. Retired notes, side branches, summaries and what was rewound away are not found.
         """
         with self._database.read() as connection:
-            return index.search(connection, self._stemmer, query, identity=identity, limit=limit, exclude=exclude, origins=origins, zone=self._zone())
+            return search.search(connection, self._stemmer, query, limit=limit, only=search.Restriction(identity, exclude, origins), zone=self._zone())
 
     def _log(self, connection: Connection, trace: str | None, event: str, data: dict[str, Any]) -> int:
         inserted = connection.execute(

@@ -114,10 +114,11 @@ locks = Table(
     Column("heartbeat", Float, nullable=False),
 )
 
-# Contentless: the index holds terms only, the text stays in `messages` and `notes`. Marks are token characters so that the
-# vowel signs of Indic and South-East Asian scripts do not cut their words.
+# Marks are token characters so that the vowel signs of Indic and South-East Asian scripts do not cut their words.
+TOKENIZER: Final = "porter unicode61 remove_diacritics 2 categories 'L* N* M* Co'"
+# Contentless: the index holds terms only, the text stays in `messages` and `notes`.
 FULL_TEXT: Final = (
-    "CREATE VIRTUAL TABLE search_index USING fts5(body, content='', tokenize=\"porter unicode61 remove_diacritics 2 categories 'L* N* M* Co'\")",
+    f"CREATE VIRTUAL TABLE search_index USING fts5(body, content='', tokenize=\"{TOKENIZER}\")",
     "CREATE VIRTUAL TABLE search_vocabulary USING fts5vocab('search_index', 'row')",
 )
 

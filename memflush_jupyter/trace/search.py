@@ -1,0 +1,165 @@
+"""Asking the full-text index: a question's rarest terms choose the candidates, all of its terms rank them.
+
+Plain BM25 over every term of a question reads every message that holds any of them: a tenth of a second in a large store. Here only
+messages with one of the rarest terms are ranked (about ``ENOUGH_CANDIDATES`` of them), by the BM25 of up to ``MOST_TERMS`` terms; the
+benchmark prints what that costs in evidence. When even the rarest term is everywhere, only the most recent messages are looked through.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import bindparam, select, text
+
+from memflush_jupyter.trace import fulltext, index, records
+from memflush_jupyter.trace.models import SearchHit
+from memflush_jupyter.trace.schema import TOKENIZER, messages, notes, traces
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Container, Generator, Sequence
+    from datetime import tzinfo
+
+    from sqlalchemy import Connection, Select
+
+MOST_TERMS: Final = 8
+"""Terms of a question that count, the rarest ones."""
+FEW_CANDIDATES: Final = 300
+"""With fewer candidates than this the next rarest term adds its messages."""
+ENOUGH_CANDIDATES: Final = 1000
+"""With this many candidates no further term adds its messages."""
+MOST_CANDIDATES: Final = 8000
+"""Messages that are ranked, at most, whatever the question."""
+
+_COUNT = text("SELECT doc FROM search_vocabulary WHERE term = :term")
+_COUNT_PREFIX = text("SELECT sum(doc) FROM search_vocabulary WHERE term >= :term AND term < :term || char(1114111)")
+_LAST_ROW = text("SELECT max((SELECT coalesce(max(id), 0) * 2 FROM messages), (SELECT coalesce(max(number), 0) * 2 + 1 FROM notes))")
+_MATCH = text("SELECT rowid, -rank FROM search_index WHERE search_index MATCH :match AND rowid >= :first ORDER BY rank")
+_MESSAGES: Select[Any] = (
+    select(messages, traces.c.identity).join(traces, traces.c.id == messages.c.trace).where(messages.c.id.in_(bindparam("numbers", expanding=True)))
+)
+_NOTES: Select[Any] = (
+    select(notes, traces.c.identity).outerjoin(traces, traces.c.id == notes.c.trace).where(notes.c.number.in_(bindparam("numbers", expanding=True)))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Restriction:
+    """Whose, whence and what not: see ``TraceStore.search``."""
+
+    identity: str | None
+    exclude: Container[tuple[str, int]]
+    origins: Collection[str] | None
+
+    def allows(self, hit: SearchHit, owner: str | None) -> bool:
+        """Whether a hit may be shown. A note without a trace belongs to whoever opens the store."""
+        if self.identity is not None and owner is not None and owner != self.identity:
+            return False
+        if self.origins is not None and hit.origin not in self.origins:
+            return False
+        return hit.trace is None or hit.sequence is None or (hit.trace, hit.sequence) not in self.exclude
+
+
+class Stemmer:
+    """Tells a term's stem as the index has it, by asking the same tokeniser on an index of its own in memory."""
+
+    def __init__(self) -> None:
+        self._own = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        self._own.execute(f"CREATE VIRTUAL TABLE t USING fts5(body, content='', tokenize=\"{TOKENIZER}\")")
+        self._own.execute("CREATE VIRTUAL TABLE v USING fts5vocab('t', 'instance')")
+
+    def stems(self, terms: Sequence[str]) -> list[str]:
+        """The stem of each term, in order; an empty text for a term that the tokeniser drops."""
+        found = [""] * len(terms)
+        self._own.execute("INSERT INTO t (t) VALUES ('delete-all')")
+        self._own.executemany("INSERT INTO t (rowid, body) VALUES (?, ?)", [(number, term.rstrip("*")) for number, term in enumerate(terms, 1)])
+        for stem, number in self._own.execute("SELECT term, doc FROM v ORDER BY doc, offset DESC"):
+            found[number - 1] = stem
+        return found
+
+    def close(self) -> None:
+        """Let go of the memory."""
+        self._own.close()
+
+
+def search(connection: Connection, stemmer: Stemmer, query: str, *, limit: int, only: Restriction, zone: tzinfo | None) -> list[SearchHit]:
+    """The best hits, best first."""
+    hits: list[SearchHit] = []
+    with closing(_matches(connection, stemmer, query, max(1, limit))) as batches:
+        for batch in batches:
+            found = _load(connection, batch, zone)
+            hits += [hit for row, _ in batch if row in found for hit, owner in [found[row]] if only.allows(hit, owner)]
+            if len(hits) >= limit:
+                break
+    return hits[:limit]
+
+
+def _matches(connection: Connection, stemmer: Stemmer, query: str, size: int) -> Generator[list[tuple[int, float]]]:
+    terms = _rarest(connection, stemmer, fulltext.query_terms(query))
+    if not terms:
+        return
+    chosen = _choosing(terms)
+    candidates = sum(count for count, _ in terms[:chosen])
+    first = 0
+    if candidates > MOST_CANDIDATES:
+        first = int(int(connection.execute(_LAST_ROW).scalar_one()) * (1 - MOST_CANDIDATES / candidates))
+    # An unfinished statement would keep its view of the file open, so it is closed whatever happens.
+    with closing(connection.execute(_MATCH, {"match": _expression([term for _, term in terms], chosen), "first": first})) as result:
+        while batch := result.fetchmany(size):
+            yield [(int(row), float(score)) for row, score in batch]
+
+
+def _choosing(terms: Sequence[tuple[int, str]]) -> int:
+    """How many of the terms, rarest first, choose the candidates."""
+    total, chosen = terms[0][0], 1
+    for count, _ in terms[1:]:
+        room = ENOUGH_CANDIDATES if total >= FEW_CANDIDATES else MOST_CANDIDATES
+        if total + count > room:
+            break
+        total, chosen = total + count, chosen + 1
+    return chosen
+
+
+def _expression(terms: Sequence[str], chosen: int) -> str:
+    choosing = " OR ".join(map(_quoted, terms[:chosen]))
+    if chosen == len(terms):
+        return choosing
+    return f"({choosing}) AND ({' OR '.join(map(_quoted, terms))})"
+
+
+def _rarest(connection: Connection, stemmer: Stemmer, terms: list[str]) -> list[tuple[int, str]]:
+    counted: list[tuple[int, int, str]] = []
+    seen: set[str] = set()
+    for order, (term, stem) in enumerate(zip(terms, stemmer.stems(terms), strict=True)):
+        if not stem or stem in seen:
+            continue
+        seen.add(stem)
+        count = int(connection.execute(_COUNT_PREFIX if term.endswith("*") else _COUNT, {"term": stem}).scalar() or 0)
+        if count:
+            counted.append((count, order, term))
+    return [(count, term) for count, _, term in sorted(counted)[:MOST_TERMS]]
+
+
+def _quoted(term: str) -> str:
+    return f'"{term[:-1]}"*' if term.endswith("*") else f'"{term}"'
+
+
+def _load(connection: Connection, batch: Sequence[tuple[int, float]], zone: tzinfo | None) -> dict[int, tuple[SearchHit, str | None]]:
+    """What the rows of the index stand for, with its owner; what was rewound away or retired is left out."""
+    scores = dict(batch)
+    found: dict[int, tuple[SearchHit, str | None]] = {}
+    numbers = [row // 2 for row in scores if row % 2 == 0]
+    for stored in connection.execute(_MESSAGES, {"numbers": numbers}) if numbers else ():
+        if stored.on_path:
+            row, said = index.message_row(stored.id), index.said_by(json.loads(stored.content), json.loads(stored.meta))
+            origin, moment = index.ORIGINS[stored.kind], records.moment(stored.created_at, zone)
+            found[row] = SearchHit("message", stored.trace, stored.sequence, None, said, scores[row], origin, moment), stored.identity
+    numbers = [row // 2 for row in scores if row % 2]
+    for stored in connection.execute(_NOTES, {"numbers": numbers}) if numbers else ():
+        if stored.state != "retired":
+            row, moment = index.note_row(stored.number), records.moment(stored.created_at, zone)
+            found[row] = SearchHit("note", stored.trace, stored.sequence, stored.id, stored.text, scores[row], stored.origin, moment), stored.identity
+    return found
