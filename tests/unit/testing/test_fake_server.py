@@ -44,7 +44,7 @@ def server(running: FakeMessagesServer) -> FakeMessagesServer:
 
 def ask(server: FakeMessagesServer, *messages: Any, headers: dict[str, str] = HEADERS, timeout: float = 5.0, **more: Any) -> httpx2.Response:
     body = {"model": "fake-model", "max_tokens": 10, "messages": list(messages) or [{"role": "user", "content": "hi"}], **more}
-    with httpx2.Client(timeout=timeout, verify=False) as client:  # noqa: S501 - plain HTTP on loopback
+    with httpx2.Client(timeout=timeout, verify=False) as client:
         return client.post(f"{server.url}/v1/messages", json=body, headers=headers)
 
 
