@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import unicodedata
 from typing import TYPE_CHECKING, Final
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from memflush_jupyter.memory.files import MemoryFolder
     from memflush_jupyter.memory.provenance import Origin
 
+_ESCAPED: Final = re.compile(r"^(\d{0,9})\\(.)")
 _BLOCK_START: Final = re.compile(
     r"(?:[-+*]|\d{1,9}[.)]|#{1,6})(?=\s|$)|[-_*](?=[-_* ]+$)|>|`{3,}|~{3,}|<(?=[A-Za-z/?])(?![A-Za-z][A-Za-z0-9+.-]*:)|\[(?=[^\]]*\]:)"
 )
@@ -50,6 +52,15 @@ def _plain(words: str) -> str:
         return words
     position = start.end() - 1 if start[0][0].isdigit() else 0
     return f"{words[:position]}\\{words[position:]}"
+
+
+def note_text(line: str) -> str:
+    """Return what a bullet line says, without marker and source; where ``render_note`` made the line, without its escapes too."""
+    words = provenance.strip(line).strip().removeprefix("- ")
+    if provenance.parse(line) is None:
+        return words
+    plain = _ESCAPED.sub(r"\1\2", words, count=1)
+    return (plain if _plain(plain) == words else words).replace("&lt;!", "<!").replace("--&gt;", "-->")
 
 
 def append_notes(folder: MemoryFolder, lines: Sequence[str], *, file: str | None = None) -> str:
@@ -113,5 +124,6 @@ def written_ids(folder: MemoryFolder, ids: Iterable[str]) -> dict[str, str]:
     for name in reversed(folder.names()):
         if wanted <= found.keys():
             break
-        found |= {note: name for note in provenance.ids(folder.read(name)) & wanted if note not in found}
+        with contextlib.suppress(MemoryFileError):  # a file that cannot be read now is looked at again at the next start
+            found |= {note: name for note in provenance.ids(folder.read(name)) & wanted if note not in found}
     return found

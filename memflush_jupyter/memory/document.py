@@ -235,14 +235,15 @@ def ending(text: str) -> tuple[str, bool]:
     texts, belongs to what is appended; the person's own bytes stay as they are (C2). The second answer is True when the text ends with
     an item ``- …`` of an outermost list, so that another item joins it without a blank line.
     """
-    last = _last_block(text, _PROBE)
-    if last is not None and last.type == "fence":
-        return str(last.markup), False
-    if last is not None and last.type == "html_block":
-        return next((end for begin, end in _HTML_ENDS if begin.match(last.content)), ""), False
-    own = _last_block(text, "")
-    lines = split_lines(text)
-    return "", own is not None and own.type == "bullet_list_open" and bool(lines) and lines[-1].startswith("- ")
+    last = _last_block(text, "")
+    if last is not None and last.type in {"fence", "html_block"}:
+        last = _last_block(text, _PROBE)
+        if last is not None and last.type == "fence":
+            return str(last.markup), False
+        if last is not None and last.type == "html_block":
+            return next((end for begin, end in _HTML_ENDS if begin.match(last.content)), ""), False
+        return "", False
+    return "", last is not None and last.type == "bullet_list_open" and split_lines(text)[-1].startswith("- ")
 
 
 _PROBE: Final = "\n\n- probe\n"

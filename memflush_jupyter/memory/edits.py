@@ -33,16 +33,17 @@ def carry_over(old: bytes, new: str) -> bytes:
     What a person edits in a cell has lost the file's BOM, its line endings and bytes that were no UTF-8: unchanged lines take
     theirs from the file, changed lines its usual ending.
     """
-    kept = [line.encode("utf-8", "surrogateescape") for line in split_lines(old.decode("utf-8", "surrogateescape"))]
-    fresh = [line.encode("utf-8", "surrogateescape") for line in split_lines(new.removeprefix(BOM))]
-    before, after = [_seen(line) for line in kept], [_seen(line) for line in fresh]
-    ending = newline(old.decode("utf-8", "replace")).encode()
-    taken = dict(_matches(before, after))
+    mark = BOM.encode() if old.startswith(BOM.encode()) else b""
+    body = old.removeprefix(mark)
+    if not body.startswith(BOM.encode()):
+        new = new.removeprefix(BOM)
+    kept = [line.encode("utf-8", "surrogateescape") for line in split_lines(body.decode("utf-8", "surrogateescape"))]
+    fresh = [line.encode("utf-8", "surrogateescape") for line in split_lines(new)]
+    ending = newline(body.decode("utf-8", "replace")).encode()
+    taken = dict(_matches([_seen(line) for line in kept], [_seen(line) for line in fresh]))
     result = [kept[taken[number]] if number in taken else _with_ending(line, ending) for number, line in enumerate(fresh)]
     result[:-1] = [line if line.endswith((b"\n", b"\r")) else line + ending for line in result[:-1]]
-    mark = BOM.encode()
-    text = b"".join(result)
-    return mark + text if old.startswith(mark) and not text.startswith(mark) else text
+    return mark + b"".join(result)
 
 
 def _matches(before: list[str], after: list[str]) -> Iterator[tuple[int, int]]:
@@ -63,4 +64,4 @@ def _with_ending(line: bytes, ending: bytes) -> bytes:
 
 
 def _seen(line: bytes) -> str:
-    return line.decode("utf-8", "replace").removeprefix(BOM).rstrip("\r\n")
+    return line.decode("utf-8", "replace").rstrip("\r\n")

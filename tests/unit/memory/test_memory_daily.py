@@ -10,7 +10,7 @@ import pytest
 from memflush_jupyter.clock import FixedClock
 from memflush_jupyter.errors import MemoryFileError
 from memflush_jupyter.memory import daily
-from memflush_jupyter.memory.daily import append_notes, compose, render_note
+from memflush_jupyter.memory.daily import append_notes, compose, note_text, render_note
 from memflush_jupyter.memory.files import MemoryFolder
 
 
@@ -74,8 +74,18 @@ def test_a_note_is_one_bullet_with_its_source() -> None:
     ],
 )
 def test_a_notes_text_cannot_become_another_block(text: str, shown: str) -> None:
-    """C2, P8."""
-    assert render_note("i", text, None, None, "agent") == f"- {shown} <!-- mf:i o=agent -->"
+    """C2, P8: and it is read back as it was meant."""
+    line = render_note("i", text, None, None, "agent")
+    assert line == f"- {shown} <!-- mf:i o=agent -->"
+    if not text.startswith("a\x00") and "\u2028" not in text:
+        assert note_text(line) == text
+
+
+def test_a_persons_line_is_read_as_it_stands() -> None:
+    """P3: their backslashes are theirs."""
+    assert note_text("- \\# mine &lt;!\r\n") == "\\# mine &lt;!"
+    assert note_text("plain") == "plain"
+    assert note_text("- \\x <!-- mf:i o=agent -->") == "\\x"
 
 
 @pytest.mark.parametrize("text", ["", " \n\t", "\x00"])
@@ -176,3 +186,18 @@ def test_written_notes_are_found_in_whatever_file(folder: MemoryFolder) -> None:
     append_notes(folder, [note("c")], file="topics/x.md")
     assert daily.written_ids(folder, ["a", "c", "z"]) == {"a": "2026-11-29.md", "c": "topics/x.md"}
     assert daily.written_ids(folder, []) == {}
+
+
+def test_a_file_that_cannot_be_read_does_not_stop_the_search_for_notes(folder: MemoryFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """C9, G4."""
+    (folder.root / "2026-11-29.md").write_text(f"{note('a')}\n")
+    (folder.root / "locked.md").write_text(f"{note('b')}\n")
+    real = folder.read
+
+    def read(name: str) -> str:
+        if name == "locked.md":
+            raise MemoryFileError("this user has no permission for it.")
+        return real(name)
+
+    monkeypatch.setattr(folder, "read", read)
+    assert daily.written_ids(folder, ["a", "b"]) == {"a": "2026-11-29.md"}
