@@ -111,7 +111,7 @@ def test_run_python_refuses_what_would_hang_or_end_the_kernel(kernel):
 
 
 def test_run_python_does_not_swallow_later_logging_and_prints(kernel):
-    code = "import logging, sys\nhandler = logging.StreamHandler(sys.stderr)\nlog = logging.getLogger('mine')\nlog.addHandler(handler)\nlog.warning('during')\nkept = sys.stdout"
+    code = "import logging, sys\nlog = logging.getLogger('mine')\nlog.addHandler(logging.StreamHandler(sys.stderr))\nlog.warning('during')\nkept = sys.stdout"
     assert tool(kernel, code)[0]["text"] == "during\n"
     assert kernel.run("log.warning('later')\nkept.write('too\\n')").text.splitlines()[:2] == ["later", "too"]
 

@@ -145,18 +145,21 @@ class TerminalView:
         self._write = write or stream.write
         self._flush = stream.flush if write is None else lambda: None
         self._printed: set[int] = set()
-        self._streamed: set[int] = set()
+        self._streamed: dict[int, str] = {}
 
     def handle(self, event: Event) -> None:
         """Print it."""
         self.transcript.add(event)
         if isinstance(event, TextDelta):
-            self._streamed.add(event.block)
+            self._streamed[event.block] = self._streamed.get(event.block, "") + event.text
             self._say(event.text)
             return
         if isinstance(event, TextDone) and event.block in self._streamed:
             self._printed.update(id(segment) for segment in self.transcript.segments if segment.kind == "text")
-            self._say("\n\n")
+            # What came last was held back until it was sure to hold no secret; a text that was changed is said whole.
+            streamed = self._streamed[event.block]
+            rest = event.text[len(streamed) :] if event.text.startswith(streamed) else f"\n\n{event.text}"
+            self._say(f"{rest}\n\n")
         elif isinstance(event, TextDiscarded) and event.block in self._streamed:
             self._say(f"\n[not part of the answer: {event.reason}]\n")
         self._print_new()

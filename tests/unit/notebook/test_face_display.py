@@ -138,7 +138,7 @@ def test_live_ends_with_what_headless_shows():
 
 def test_live_and_headless_agree_for_random_turns():
     """P9: with discarded texts, texts that end blank, unfinished calls and turns without any figures."""
-    chance = random.Random(7)
+    chance = random.Random(7)  # noqa: S311 - not for secrets
     for _ in range(200):
         events, block, call = [TurnStarted("t", 1, "m")], 0, 0
         for _ in range(chance.randrange(9)):
@@ -232,6 +232,14 @@ def test_terminal_prints_plain_text_once():
     view.finish()
     text = "".join(out)
     assert [line for line in text.splitlines() if line.strip()] == EXPECTED
+
+
+def test_terminal_prints_the_end_of_a_text_that_was_held_back():
+    out = []
+    view = TerminalView(Transcript(), out.append)
+    for event in [TextDelta(0, "I load "), TextDone(0, "I load `data.csv`."), TextDelta(1, "call: {"), TextDone(1, "Other.")]:
+        view.handle(event)
+    assert "".join(out) == "I load `data.csv`.\n\ncall: {\n\nOther.\n\n"
 
 
 def test_text_and_json_forms_give_the_answer_once():

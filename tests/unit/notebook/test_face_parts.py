@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+from types import MappingProxyType
 
 import pytest
 from hypothesis import given
@@ -225,7 +226,7 @@ async def test_a_failing_tick_does_not_end_the_turn():
 
     async with interrupts.watch():
         interrupts.on_tick = tick
-        while len(called) < 2:
+        while len(called) < 2:  # noqa: ASYNC110 - the ticker has no event
             await asyncio.sleep(0.05)
 
 
@@ -266,7 +267,7 @@ def test_errors_of_ours_are_sentences():
 
 
 def test_agent_errors_name_notes_causes_and_broken_messages():
-    class Odd(Exception):
+    class OddError(Exception):
         def __str__(self):
             raise ValueError
 
@@ -280,7 +281,7 @@ def test_agent_errors_name_notes_causes_and_broken_messages():
     except ValueError as caught:
         text = render_failure(caught, "")
     assert text.splitlines()[-3:] == ["ValueError: b", "try c", "(caused by KeyError: 'a')"]
-    assert render_failure(Odd(), "") == "Odd: (its message cannot be shown)"
+    assert render_failure(OddError(), "") == "OddError: (its message cannot be shown)"
     assert render_failure(SystemExit(), "") == "SystemExit: 0 (the kernel goes on)"
 
 
@@ -323,7 +324,7 @@ def test_variables_are_bounded():
 
 class FakeShell:
     kernel = object()
-    user_ns: dict = {}
+    user_ns = MappingProxyType({})
 
     def __init__(self, allow_stdin):
         self._allow = allow_stdin
