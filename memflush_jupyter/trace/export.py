@@ -140,8 +140,9 @@ def _code_cell(cell_id: str, source: str, count: int) -> dict[str, Any]:
 def _outputs(block: Block) -> Iterable[dict[str, Any]]:
     content = block.get("content", "")
     stream = "stderr" if block.get("is_error") else "stdout"
-    for inner in [{"type": "text", "text": content}] if isinstance(content, str) else content:
-        source = inner.get("source") or {}
+    items: list[Block] = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    for inner in items:
+        source: dict[str, Any] = inner.get("source") or {}
         if inner.get("type") == "text" and inner.get("text"):
             yield {"output_type": "stream", "name": stream, "text": inner["text"]}
         elif inner.get("type") == "image" and source.get("media_type") in _IMAGES:

@@ -201,13 +201,12 @@ class TraceStore(Remembering):
             return self._trace(tree.trace_row(connection, row.id))
 
     def record_flush_failure(self, trace_id: str, *, reason: str) -> Trace:
-        """Count a failed flush and keep why, redacted, in at most 200 characters (C8). Logs a ``flush`` event with outcome ``failed``."""
+        """Count a failed flush and keep why, redacted, in at most 200 characters (C8). The caller logs the event."""
         why = self._clean.text(reason)[:ERROR_CHARACTERS]
         with self._database.write() as connection:
             row = tree.trace_row(connection, trace_id)
             failures = row.flush_failures + 1
             connection.execute(update(traces).where(traces.c.id == row.id).values(flush_failures=failures, last_flush_error=why, updated_at=self._now()))
-            self._log(connection, row.id, cognition.FLUSH, {"outcome": "failed", "reason": why, "failures": failures})
             return self._trace(tree.trace_row(connection, row.id))
 
     def record_compaction(self, trace_id: str, *, content: list[Block], tokens: int, meta: dict[str, Any]) -> Message:
