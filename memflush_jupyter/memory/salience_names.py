@@ -6,7 +6,8 @@ import re
 
 _READ = re.compile(r"^\s*(?P<name>[A-Za-z_]\w*)\s*=\s*[\w.]*(?P<how>(?:read_\w+|load\w*|open\w*))\(\s*[rfb]?[\"'](?P<file>[^\"'\n]{1,200})[\"']")
 _WRITE = re.compile(
-    r"(?:(?P<name>[A-Za-z_]\w*)\.)?(?P<how>to_(?:csv|parquet|excel|json|feather|pickle|sql|html|hdf|stata)|savefig|write_\w+|save)\(\s*[rfb]?[\"'](?P<file>[^\"'\n]{1,200})[\"']"
+    r"(?:(?P<name>[A-Za-z_]\w*)\.)?(?P<how>to_(?:csv|parquet|excel|json|feather|pickle|sql|html|hdf|stata)|savefig|write_\w+|"
+    r"save)\(\s*[rfb]?[\"'](?P<file>[^\"'\n]{1,200})[\"']"
 )
 _ASSIGN = re.compile(r"^(?P<name>[A-Za-z_]\w{1,60})\s*=\s*(?P<value>[^=\s].{0,160})$")
 _COLUMN = re.compile(r"^(?P<name>[A-Za-z_]\w*)\[[\"'](?P<column>[^\"'\n]{1,80})[\"']\]\s*=\s*(?P<value>[^=\s].{0,160})$")

@@ -14,7 +14,9 @@ from typing import Literal
 LineKind = Literal["prose", "bullet", "code"]
 
 _INJECTED = re.compile(
-    r"<(?P<tag>recalled|memory|memories|notes|candidates|notice|notices|snapshot|knowledge|goals|summary|system-reminder|memory_[a-z_]+)\b[^>\n]*>[\s\S]*?(?:</(?P=tag)>|\Z)",
+    r"<(?P<tag>recalled|memory|memories|notes|candidates|notices?|snapshot|knowledge|goals|summary|earlier|system-reminder|"
+    r"memory_[a-z_]+)\b[^>\n]*>[\s\S]*?</(?P=tag)>"
+    r"|<(?:recalled|memory)\b[^>\n]*>[\s\S]*\Z",
     re.IGNORECASE,
 )
 _COMMENT = re.compile(r"<!--[\s\S]*?(?:-->|\Z)")
@@ -26,9 +28,12 @@ _TRACEBACK = re.compile(r"^\s*(?:Traceback \(most recent call last\)|-{20,}$|[A-
 _TRACEBACK_LINE = re.compile(r"^\s*(?:File \"|File ~?/|-{2,}> ?\d+|\d+ .*|[~^]+\s*$|Cell In\[|During handling|The above exception)|^\s{2,}\S|^\s*$")
 _ERROR_LINE = re.compile(r"^(?:[A-Za-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Exit)(?::|$)|^\S+:\d+: \w+Warning")
 _CODE = re.compile(
-    r"^\s*(?:>>> |\.\.\. |In ?\[\d*\]:|Out ?\[\d*\]:|import \w|from [\w.]+ import|def \w+\s*\(|async |class \w+[\s(:]|@\w[\w.]*(?:\(|$)|with .+:\s*$|for \w.* in .+:\s*$|while .+:\s*$"
-    r"|(?:el)?if .+:\s*$|else:\s*$|try:\s*$|except\b.*:\s*$|finally:\s*$|return\b(?!.*\.\s*$)|raise \w+|print\s*\(|[%!]{1,2}[a-z]\w*|\$ \w|pip install |conda install |SELECT\s.+\sFROM\s|#\s?\w+.*=|[)\]}]+[,;]?\s*$"
-    r"|[A-Za-z_][\w.]*(?:\[[^\]]*\])*(?:\s*,\s*[A-Za-z_][\w.]*)*\s*(?:[-+*/|&]?=)(?!=)\s*\S|[A-Za-z_][\w.]*(?:\[[^\]]*\])*(?:\.\w+)?\(.*\)?[;,]?\s*$|\.\w+\(.*|[A-Za-z_]\w*(?:\.\w+)+\s*$|[A-Za-z_]\w*\[.+\]\s*$)"
+    r"^\s*(?:>>> |\.\.\. |In ?\[\d*\]:|Out ?\[\d*\]:|import \w|from [\w.]+ import|def \w+\s*\(|async |class \w+[\s(:]|@\w[\w.]*(?:\(|$)|with .+:\s*$|"
+    r"for \w.* in .+:\s*$|while .+:\s*$"
+    r"|(?:el)?if .+:\s*$|else:\s*$|try:\s*$|except\b.*:\s*$|finally:\s*$|return\b(?!.*\.\s*$)|raise \w+|print\s*\(|[%!]{1,2}[a-z]\w*|\$ \w|pip install |"
+    r"conda install |SELECT\s.+\sFROM\s|#\s?\w+.*=|[)\]}]+[,;]?\s*$"
+    r"|[A-Za-z_][\w.]*(?:\[[^\]]*\])*(?:\s*,\s*[A-Za-z_][\w.]*)*\s*(?:[-+*/|&]?=)(?!=)\s*\S|[A-Za-z_][\w.]*(?:\[[^\]]*\])*(?:\.\w+)?\(.*\)?[;,]?\s*$|"
+    r"\.\w+\(.*|[A-Za-z_]\w*(?:\.\w+)+\s*$|[A-Za-z_]\w*\[.+\]\s*$)"
 )
 _PROSE_AFTER_EQUALS = re.compile(r"=\s*[-+]?[\d.,]+\s*\S*\s+\S+\s+\S+")
 _COLUMNS = re.compile(r"\S(?: {2,}|\t)(?=\S)")
@@ -37,6 +42,9 @@ _NUMBERS_ONLY = re.compile(r"^[\s\d.,;:%eE+\-\[\]()|/NaN<>]+$")
 _INDEX_ROW = re.compile(r"^\s*\S+\s+[-+]?[\d.]+(?:[eE][-+]?\d+)?\s*$")
 _ENDS = (".", "!", "?", "。", "！", "？", ":", "：", ";", "；")
 _WRAPPED = 50
+_FEWEST_WORDS = 4
+_PROSE_WORD = re.compile(r"[A-Za-z]{2,}|[\u4e00-\u9fff]")
+_SURE_CODE = re.compile(r"^(?:import|from|print|>>>|%|!)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +66,7 @@ def without_injected(text: str) -> str:
 def passages(text: str) -> list[Passage]:
     """Return the prose and code of a message in order; tables, rules, headings and tracebacks are left out."""
     found: list[Passage] = []
-    lead = ""
-    fence = ""
+    lead = fence = ""
     in_traceback = False
     for line in without_injected(text).splitlines():
         mark = _FENCE.match(line)
@@ -68,29 +75,27 @@ def passages(text: str) -> list[Passage]:
                 fence = ""
             else:
                 found.append(Passage("code", line))
-            continue
-        if mark:
+        elif mark:
             fence = mark[1]
-            continue
-        if not line.strip():
+        elif not line.strip():
             in_traceback = False
-            lead = lead if lead and not found[-1:] else lead
             _close(found)
-            continue
-        if _TRACEBACK.match(line):
-            in_traceback = True
-        if in_traceback:
+        elif in_traceback or _TRACEBACK.match(line):
             in_traceback = not _ERROR_LINE.match(line)
-            continue
-        kind = line_kind(line)
-        if kind == "skip":
-            lead = ""
-            continue
-        if kind == "code":
-            found.append(Passage("code", line))
-            continue
-        lead = _add_prose(found, line, lead)
+        else:
+            lead = _add_line(found, line, lead)
     return [passage for passage in found if passage.text]
+
+
+def _add_line(found: list[Passage], line: str, lead: str) -> str:
+    """Add a line outside of fences and tracebacks; return the lead that holds for bullets after it."""
+    kind = line_kind(line)
+    if kind == "skip":
+        return ""
+    if kind == "code":
+        found.append(Passage("code", line))
+        return lead
+    return _add_prose(found, line, lead)
 
 
 def _close(found: list[Passage]) -> None:
@@ -132,13 +137,11 @@ def line_kind(line: str) -> Literal["prose", "code", "skip"]:
 
 def _is_table_row(line: str) -> bool:
     gaps = len(_COLUMNS.findall(line))
-    if gaps >= 2 or (gaps == 1 and _INDEX_ROW.match(line)):  # noqa: PLR2004 - three columns or more
-        return True
-    return bool(_CSV.match(line)) or bool(_INDEX_ROW.match(line) and len(line.split()) == 2 and not line.isascii() is False and line.split()[0].isidentifier())  # noqa: PLR2004 - name and number
+    return gaps > 1 or bool(_CSV.match(line)) or bool(_INDEX_ROW.match(line) and (gaps == 1 or line.split(maxsplit=1)[0].isidentifier()))
 
 
 def _looks_like_prose(line: str) -> bool:
     """A line such as ``slope = 49.7 g per mm of flipper length.`` is a sentence although it holds an equals sign."""
     if line.endswith((".", "。")) and " " in line and not line.endswith("..."):
-        return len(re.findall(r"[A-Za-z]{2,}|[\u4e00-\u9fff]", line)) >= 4 and not re.match(r"^(?:import|from|print|>>>|%|!)", line)  # noqa: PLR2004 - fewer words make no sentence
+        return len(_PROSE_WORD.findall(line)) >= _FEWEST_WORDS and not _SURE_CODE.match(line)
     return bool(_PROSE_AFTER_EQUALS.search(line))

@@ -9,15 +9,16 @@ _ABBREVIATIONS = frozenset(
         *("e.g", "i.e", "cf", "vs", "etc", "approx", "ca", "no", "nr", "fig", "figs", "eq", "eqs", "sec", "ch", "vol", "p", "pp", "ed", "eds"),
         *("dr", "mr", "mrs", "ms", "prof", "st", "jr", "sr", "inc", "ltd", "co", "corp", "dept", "est", "al", "resp", "incl", "excl", "max"),
         *("min", "avg", "std", "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec", "mon", "tue", "tues"),
-        *("wed", "thu", "thur", "thurs", "fri", "sat", "sun", "a.m", "p.m", "u.s", "u.k", "u.n", "e.u", "ph.d", "m.sc", "b.sc", "."),
+        *("wed", "thu", "thur", "thurs", "fri", "sat", "sun", "a.m", "p.m", "u.s", "u.k", "u.n", "e.u", "ph.d", "m.sc", "b.sc"),
     ]
 )
-_ENDS_ALWAYS = frozenset(
+_NEVER_END = frozenset(
     [
-        *("etc", "al", "inc", "ltd", "co", "corp", "a.m", "p.m", "jr", "sr", "u.s", "u.k"),
+        *("e.g", "i.e", "cf", "vs", "approx", "ca", "nr", "fig", "figs", "eq", "eqs", "sec", "ch", "vol", "p", "pp", "ed", "eds"),
+        *("dr", "mr", "mrs", "ms", "prof", "st"),
     ]
 )
-"""Abbreviations that also close a sentence when a capital letter follows."""
+"""Abbreviations that something always follows; the others close a sentence when a capital letter follows."""
 
 _BOUNDARY = re.compile(r"[.!?…]+[\"'”’)\]*_`]*(?=\s|$)|[。！？]+[”’」』）)\"]*|(?<=[\u3400-\u9fff])[；;]|[ \t]*\n\s*")
 _LAST_WORD = re.compile(r"[^\s(\[\"'“]+$")
@@ -52,7 +53,7 @@ def _ends(text: str, start: int, match: re.Match[str]) -> bool:
     word = word_match.group().lower() if word_match else ""
     following = _next(text, match.end())
     if word in _ABBREVIATIONS:
-        return word in _ENDS_ALWAYS and (following.isupper() or not following)
+        return word not in _NEVER_END and (following.isupper() or not following)
     if len(word) == 1 and word.isalpha() and word_match and word_match.group().isupper():
         return not following
     if word.isdigit() and len(word) <= 2 and word_match and word_match.start() == start + len(text[start:]) - len(text[start:].lstrip()):  # noqa: PLR2004 - the number of a list item
