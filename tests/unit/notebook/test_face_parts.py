@@ -273,7 +273,7 @@ def test_agent_errors_name_notes_causes_and_broken_messages():
 
     try:
         try:
-            raise KeyError("a")
+            {}["a"]
         except KeyError as cause:
             error = ValueError("b")
             error.add_note("try c")
