@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from typing import Literal
@@ -10,7 +11,7 @@ from memflush_jupyter.context.stopwords import CJK, ENGLISH
 
 TermKind = Literal["name", "number", "identifier", "word", "cjk"]
 
-WEIGHTS: dict[TermKind, float] = {"name": 2.0, "number": 1.8, "identifier": 2.0, "word": 1.0, "cjk": 0.8}
+WEIGHTS: dict[TermKind, float] = {"name": 1.3, "number": 1.3, "identifier": 1.5, "word": 1.0, "cjk": 0.8}
 """How much a term says about what is meant, beside how rare it is."""
 
 _CJK_RANGE = "\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
@@ -31,6 +32,14 @@ _CODE_LINE = re.compile(
     """,
     re.VERBOSE,
 )
+
+
+_PLURALS = (("ies", "y"), ("ied", "y"), ("sses", "ss"), ("shes", "sh"), ("ches", "ch"), ("xes", "x"))
+_ENDINGS = (
+    ("ization", "iz", 3), ("isation", "iz", 3), ("ication", "icat", 3), ("ation", "at", 4), ("acy", "at", 4), ("ment", "", 5), ("ness", "", 4), ("ist", "", 5),
+    ("ing", "", 3), ("ion", "", 4), ("ed", "", 3), ("ly", "", 4), ("er", "", 4), ("or", "", 5), ("al", "", 5), ("ity", "", 4),
+)  # fmt: skip
+"""What English words lose, what they get for it, and how many letters must stand before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,34 +72,32 @@ def query_terms(prompt: str) -> list[Term]:
     return list(found.values())
 
 
-def stems(text: str) -> list[str]:
-    """Return the stems of a text in order, compound words also by their parts; stop words are kept."""
-    found: list[str] = []
-    for match in _TOKEN.finditer(text):
-        token = match.group()
-        if _is_cjk(token):
-            found += _pairs(token)
-            continue
-        found.append(stem(token))
-        parts = _PART.findall(token)
+def word_stems(word: str) -> list[str]:
+    """Return the stem of a word of a text, and those of its parts when it is a compound such as ``bill_length_mm``."""
+    found = [stem(word)]
+    if not word.isalpha() or not word[1:].islower():
+        parts = _PART.findall(word)
         if len(parts) > 1:
             found += [stem(part) for part in parts]
     return found
 
 
+@functools.lru_cache(maxsize=16_384)
 def stem(word: str) -> str:
     """Strip the common English endings, so that ``collaborated`` and ``collaboration`` are one; other words only get lower case."""
     word = word.lower().replace("’", "'").removesuffix("'s").rstrip("'.:-/")
     if not word.isascii() or not word.isalpha() or len(word) <= 3:  # noqa: PLR2004 - short words have no ending to lose
         return word.replace(",", "") if word[:1].isdigit() else word
-    for ending, new in (("ies", "y"), ("ied", "y"), ("sses", "ss"), ("shes", "sh"), ("ches", "ch"), ("xes", "x")):
+    for ending, new in _PLURALS:
         if word.endswith(ending):
-            return _bare(word.removesuffix(ending) + new)
-    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        word = word[:-1]
-    for ending, least in (("ation", 4), ("ing", 3), ("ion", 4), ("ed", 3), ("ly", 4), ("er", 4), ("or", 5)):
+            word = word.removesuffix(ending) + new
+            break
+    else:
+        if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+            word = word[:-1]
+    for ending, new, least in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= least:
-            word = word.removesuffix(ending) + ("at" if ending == "ation" else "")
+            word = word.removesuffix(ending) + new
             if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz":  # noqa: PLR2004 - as above
                 word = word[:-1]
             break
