@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import logging
 import os
 import re
+import signal
 import sys
 import tempfile
 from dataclasses import dataclass, field
@@ -167,18 +170,42 @@ def _execute(notebook: Any, folder: Path, *, timeout_s: float, environ: dict[str
         where = {"metadata": {"path": str(folder)}}
         client = NotebookClient(notebook, kernel_manager_class=_this_python(), timeout=int(timeout_s), resources=where)
         try:
-            client.execute(env=environ)
+            asyncio.run(_until_interrupted(client, environ))
         except CellExecutionError as error:
             raise MemflushError(f"The demo stopped at {_failed_cell(notebook)}: {error.ename}: {error.evalue}. {left}") from error
         except CellTimeoutError as error:
             raise MemflushError(f"The demo stopped: a cell took longer than {timeout_s:g} s. {left} A longer --timeout may help.") from error
-        except AssertionError as error:
-            if client.km is not None:
-                raise
-            # At Ctrl-C the client shuts its kernel down, and then trips over its being gone.
+        except (KeyboardInterrupt, AssertionError) as error:
+            # The assertion is the client's own: interrupted while its kernel starts, it trips over having shut it down.
             raise MemflushError(f"The demo was interrupted. {left}") from error
         except DeadKernelError as error:
             raise MemflushError(f"The demo stopped: its kernel ended before the notebook did. {left}") from error
+
+
+async def _until_interrupted(client: Any, environ: dict[str, str]) -> None:
+    """Execute the notebook; Ctrl-C cancels it, and the client shuts its kernel down in order.
+
+    Raises:
+        KeyboardInterrupt: it was cancelled by Ctrl-C.
+    """
+    run = asyncio.ensure_future(client.async_execute(env=environ))
+    interrupts: list[bool] = []
+
+    def interrupt() -> None:
+        interrupts.append(run.cancel())
+
+    def listen(**_: Any) -> None:
+        # The client's own handler takes the kernel away under the running cell; this one replaces it once it is set.
+        with contextlib.suppress(NotImplementedError, RuntimeError):
+            asyncio.get_running_loop().add_signal_handler(signal.SIGINT, interrupt)
+
+    client.on_notebook_start = listen
+    try:
+        await run
+    except BaseException:
+        if interrupts:  # The client takes a cancelled cell for a dead kernel.
+            raise KeyboardInterrupt from None
+        raise
 
 
 def _this_python() -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,9 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL")
+
+# Where the package is installed, as `make test` does, pytest loads our plug-in by itself.
+pytest_plugins = [] if any(point.name == "memflush" for point in entry_points(group="pytest11")) else ["memflush_jupyter.pytest_plugin"]
 
 _scratch = pytest.StashKey[str]()
 
