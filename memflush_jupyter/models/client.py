@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import json
 import os
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -16,17 +15,16 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from memflush_jupyter.errors import ModelError
-from memflush_jupyter.models import endpoints, faults, inspection, retries
+from memflush_jupyter.models import endpoints, faults, inspection, retries, wire
 from memflush_jupyter.models import request as requests
 from memflush_jupyter.models.pieces import ModelInfo, ModelReply, ModelRequest, Piece, Retry, TextPiece, ThinkingPiece, ToolPiece
 from memflush_jupyter.models.pricing import Price
-from memflush_jupyter.models.sse import EventDecoder, ServerEvent
 from memflush_jupyter.models.streaming import ReplyBuilder
-from memflush_jupyter.models.textcalls import TextCallReader
+from memflush_jupyter.models.textstream import TextCallReader
 from memflush_jupyter.models.watch import SilenceWatch, StalledError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+    from collections.abc import AsyncGenerator, Callable, Mapping
 
     import httpx2
     from anthropic import AsyncAnthropic
@@ -38,9 +36,9 @@ if TYPE_CHECKING:
 __all__ = ["ModelClient", "ModelInfo", "ModelReply", "ModelRequest", "Piece", "Price", "Retry", "TextPiece", "ThinkingPiece", "ToolPiece"]
 
 _CONNECT_TIMEOUT_S = 10.0
-_DRAIN_S = 0.2
+_LOCAL_KEEPALIVE_S = 1.0
+"""Servers on this machine drop idle connections early, and a new one costs nothing."""
 _NO_KEY = "not-needed"
-_MALFORMED = "The server sent something in the stream that is not JSON."
 
 
 def rough_count(text: str) -> int:
@@ -157,7 +155,7 @@ class ModelClient:
         reader = TextCallReader(request.tools, seed=requests.seed_of(content)) if endpoint.text_calls and request.tools else None
         fault: str | None = None
         try:
-            async with aclosing(self._events(response, connection.served, watch)) as events:
+            async with aclosing(wire.events(response, connection.served, watch)) as events:
                 async for event in events:
                     if isinstance(event, ModelError):
                         fault = str(event)
@@ -172,7 +170,7 @@ class ModelClient:
         used = requests.tool_ids(request) if builder.has_tool_calls else ()
         reply = builder.reply(fault, used_ids=used)
         if not builder.started and not builder.complete:
-            raise _Failed(faults.no_network(connection.served, reply.fault or ""))
+            raise _Failed(faults.lost(connection.served, reply.fault or ""))
         if reader is not None:
             for last in reader.finish(reply, used_ids=requests.tool_ids(request)):
                 yield last
@@ -181,6 +179,7 @@ class ModelClient:
 
     async def _send(self, request: ModelRequest, endpoint: Endpoint, connection: _Connection, content: bytes, watch: SilenceWatch) -> httpx2.Response:
         import anthropic
+        import httpx2
 
         served = connection.served
         headers = {"x-memflush-purpose": request.purpose} if endpoint.kind == "offline" else {}
@@ -193,33 +192,11 @@ class ModelClient:
             wait = retries.retry_after_seconds(error.response.headers, self._clock.now())
             raise _Failed(faults.from_body(error.status_code, error.body, served), wait) from error
         except anthropic.APIConnectionError as error:
-            raise _Failed(faults.no_network(served, _reason(error))) from error
+            reached = isinstance(error.__cause__, httpx2.RemoteProtocolError | httpx2.ReadError)
+            fault = faults.lost if reached else faults.no_network
+            raise _Failed(fault(served, _reason(error))) from error
         except StalledError as error:
-            raise _Failed(faults.stalled(served, self._config.request_timeout_s)) from error
-
-    async def _events(self, response: httpx2.Response, served: faults.Served, watch: SilenceWatch) -> AsyncGenerator[dict[str, Any] | ModelError]:
-        """Yield decoded events; an error, always the last item, is yielded rather than raised: what came before it counts."""
-        import httpx2
-
-        decoder = EventDecoder()
-        kind = response.headers.get("content-type", "")
-        chunks = response.aiter_bytes()
-        try:
-            if "event-stream" not in kind:
-                yield _read_whole(await watch.wait(response.aread()), kind, served)
-                return
-            while (chunk := await watch.wait(anext(chunks, None))) is not None:
-                for event in decoder.feed(chunk):
-                    decoded = _decode(event, served)
-                    if decoded is not None:
-                        yield decoded
-                    if isinstance(decoded, dict) and decoded.get("type") == "message_stop":
-                        await _drain(chunks)
-                        return
-        except StalledError:
-            yield faults.stalled(served, self._config.request_timeout_s)
-        except httpx2.HTTPError as error:
-            yield faults.no_network(served, f"the connection was lost: {error or type(error).__name__}")
+            raise _Failed(faults.stalled(served, watch.limit_s)) from error
 
     # -- connections ---------------------------------------------------------------------------------------------------
 
@@ -252,6 +229,7 @@ class ModelClient:
             transport=transport,
             # Silence is told by the watch, which knows when the kernel was busy; only connecting has a timeout here.
             timeout=httpx2.Timeout(None, connect=_CONNECT_TIMEOUT_S),
+            limits=httpx2.Limits(keepalive_expiry=_LOCAL_KEEPALIVE_S) if nearby else httpx2.Limits(),
             follow_redirects=not nearby,
             trust_env=not nearby,
             # Building a certificate store takes 0.1 s, and plain HTTP on this machine has no use for one.
@@ -262,45 +240,9 @@ class ModelClient:
         return _Connection(sdk, loop, served)
 
 
-def _decode(event: ServerEvent, served: faults.Served) -> dict[str, Any] | ModelError | None:
-    if event.data.strip() == "[DONE]":
-        return None
-    try:
-        data = json.loads(event.data)
-    except ValueError:
-        return ModelError(_MALFORMED, kind="other", status=200)
-    if event.name == "error" or (isinstance(data, dict) and (data.get("type") == "error" or ("error" in data and "type" not in data))):
-        return faults.from_body(200, data, served)
-    return data if isinstance(data, dict) else None
-
-
-def _read_whole(content: bytes, kind: str, served: faults.Served) -> dict[str, Any] | ModelError:
-    try:
-        data = json.loads(content)
-    except ValueError:
-        return faults.not_messages_api(served, kind)
-    if isinstance(data, dict) and data.get("type") == "message":
-        return data
-    if isinstance(data, dict) and "error" in data:
-        return faults.from_body(200, data, served)
-    return faults.not_messages_api(served, kind)
-
-
 def _reason(error: BaseException) -> str:
     cause = error.__cause__
     return str(cause) or type(cause).__name__ if cause is not None else ""
-
-
-async def _drain(chunks: AsyncIterator[bytes]) -> None:
-    """Read the little that follows ``message_stop``, so that the connection can be used again; never wait long for it."""
-    import httpx2
-
-    try:
-        async with asyncio.timeout(_DRAIN_S):
-            async for _ in chunks:
-                pass
-    except (TimeoutError, httpx2.HTTPError):
-        return
 
 
 def _is_loopback(url: str) -> bool:

@@ -144,6 +144,12 @@ def no_network(served: Served, reason: str = "") -> ModelError:
     )
 
 
+def lost(served: Served, reason: str = "") -> ModelError:
+    """Return the error for a connection that broke, or an answer that ended, before it was complete."""
+    said = f" ({quote(reason, served)})" if reason else ""
+    return ModelError(f"The connection to {served.base_url} was lost{said}. Run the cell again.", kind="no_network")
+
+
 def stalled(served: Served, seconds: float) -> ModelError:
     """Return the error for a server that sent nothing for too long."""
     text = f"The server at {served.base_url} sent nothing for {seconds:g} seconds. Run the cell again; for slow models raise c.MemFlush.request_timeout_s."

@@ -24,7 +24,7 @@ class SilenceWatch:
     """Ends an await after ``limit_s`` seconds in which the loop ran and nothing came."""
 
     def __init__(self, limit_s: float) -> None:
-        self._limit = limit_s
+        self.limit_s = limit_s
         self._tick = min(0.5, limit_s / 4)
         self._idle = 0.0
         self._due = 0.0
@@ -62,7 +62,7 @@ class SilenceWatch:
     def _on_tick(self) -> None:
         if asyncio.get_running_loop().time() - self._due < self._tick:
             self._idle += self._tick
-        if self._idle >= self._limit - 1e-9 and self._task is not None:
+        if self._idle >= self.limit_s - 1e-9 and self._task is not None:
             self._fired = True
             self._task.cancel()
             return

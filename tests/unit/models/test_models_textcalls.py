@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from memflush_jupyter.models.pieces import ModelReply, TextPiece, ToolPiece
 from memflush_jupyter.models.streaming import TOOL_ID
-from memflush_jupyter.models.textcalls import TextCallReader, could_start, fits, parse_text_calls
+from memflush_jupyter.models.textcalls import could_start, fits, parse_text_calls
+from memflush_jupyter.models.textstream import TextCallReader
 from memflush_jupyter.trace.models import Usage
 
 TOOLS: list[dict[str, Any]] = [
