@@ -23,7 +23,8 @@ from memflush_jupyter.testing.replies import (
     too_long,
     tool_use,
 )
-from memflush_jupyter.testing.server import FakeMessagesServer, SeenRequest, ServedModel
+from memflush_jupyter.testing.server import FakeMessagesServer
+from memflush_jupyter.testing.service import SeenRequest, ServedModel
 
 __all__ = [
     "Break",

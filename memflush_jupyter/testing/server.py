@@ -18,14 +18,13 @@ import contextlib
 import json
 import threading
 import time
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
-from memflush_jupyter.testing import events, replies, validation
-from memflush_jupyter.testing.accounting import Accountant, count_cl100k
+from memflush_jupyter.testing import events, validation
+from memflush_jupyter.testing.accounting import count_cl100k
 from memflush_jupyter.testing.refusals import RefusalError
-from memflush_jupyter.testing.replies import Drop, Refuse, Reply, as_reply
-from memflush_jupyter.trace.models import Usage
+from memflush_jupyter.testing.replies import Break, Drop, Refuse, Reply
+from memflush_jupyter.testing.service import MessagesService, SeenRequest, ServedModel, describe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -33,43 +32,11 @@ if TYPE_CHECKING:
 
     from aiohttp import web
 
+__all__ = ["DEFAULT_MODELS", "FakeMessagesServer", "SeenRequest", "ServedModel"]
+
 MAX_BODY_BYTES = 32 * 1024 * 1024
 DEFAULT_MODELS = ("claude-sonnet-4-5", "claude-haiku-4-5", "fake-model")
 _START_S = 10.0
-
-
-@dataclass(frozen=True)
-class ServedModel:
-    """A model the server has. Sizes in tokens."""
-
-    id: str
-    window: int = 200_000
-    max_output: int = 64_000
-    vision: bool = True
-
-
-@dataclass
-class SeenRequest:
-    """One request to ``/v1/messages``, as it came. ``refused`` is the sentence when the server refused it."""
-
-    number: int
-    body: dict[str, Any]
-    headers: dict[str, str]
-    usage: Usage = field(default_factory=Usage)
-    refused: str | None = None
-
-    @property
-    def messages(self) -> list[dict[str, Any]]:
-        """The messages that were sent."""
-        return self.body.get("messages") or []
-
-    @property
-    def last_text(self) -> str:
-        """The text of the last message, tool results left out."""
-        content = self.messages[-1]["content"] if self.messages else ""
-        if isinstance(content, str):
-            return content
-        return "\n\n".join(block["text"] for block in content if block.get("type") == "text")
 
 
 class FakeMessagesServer:
@@ -97,20 +64,12 @@ class FakeMessagesServer:
         answers: dict[str, Any] | None = None,
     ) -> None:
         served = [model if isinstance(model, ServedModel) else ServedModel(model, window, max_output) for model in models]
-        self.models = {model.id: model for model in served}
+        self.service = MessagesService(models=served, count=count, now=now)
         self.keys = None if keys is None else frozenset(keys)
         self.models_api = models_api
         self.answers = dict(answers or {})
-        self.requests: list[SeenRequest] = []
         self.paths: list[str] = []
         self.url = ""
-        self._accountant = Accountant(count=count, now=now)
-        self._count = count
-        self._script: Callable[[SeenRequest], Any] | None = None
-        self._queue: list[Any] = []
-        self._issued: dict[str, list[dict[str, Any]]] = {}
-        self._ids = 0
-        self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._stopped: asyncio.Event | None = None
@@ -118,10 +77,21 @@ class FakeMessagesServer:
     # -- for the test --------------------------------------------------------------------------------------------------
 
     def script(self, answers: Any) -> None:
-        """Set what is answered next: a list of answers, one a request, or a function of the :class:`SeenRequest`."""
-        with self._lock:
-            self._script = answers if callable(answers) else None
-            self._queue = [] if callable(answers) else list(answers)
+        """Set what is answered next: a list of answers, one a request, or a function of the :class:`SeenRequest`.
+
+        An answer is a text, a block, a list of blocks, a :class:`Reply`, :class:`Refuse` or :class:`Drop`, or a function that gives one.
+        """
+        self.service.script(answers)
+
+    @property
+    def models(self) -> dict[str, ServedModel]:
+        """What it serves, by name; may be changed while it runs."""
+        return self.service.models
+
+    @property
+    def requests(self) -> list[SeenRequest]:
+        """All requests to ``/v1/messages``, in the order they came."""
+        return self.service.requests
 
     @property
     def refusals(self) -> list[str]:
@@ -131,7 +101,7 @@ class FakeMessagesServer:
     @property
     def unanswered(self) -> int:
         """How many scripted answers are left."""
-        return len(self._queue)
+        return self.service.unanswered
 
     def start(self) -> Self:
         """Start the server and wait until it listens; ``url`` is then set."""
@@ -190,8 +160,7 @@ class FakeMessagesServer:
         from aiohttp import web
 
         path = request.path.rstrip("/")
-        with self._lock:
-            self.paths.append(f"{request.method} {path}")
+        self.paths.append(f"{request.method} {path}")
         if path in self.answers:
             return web.json_response(self.answers[path])
         try:
@@ -208,16 +177,17 @@ class FakeMessagesServer:
     # -- answering -----------------------------------------------------------------------------------------------------
 
     async def _messages(self, request: web.Request) -> web.StreamResponse:
-        seen = SeenRequest(0, {}, {name.lower(): value for name, value in request.headers.items()})
-        with self._lock:
-            self.requests.append(seen)
-            seen.number = len(self.requests)
+        from aiohttp import web
+
+        seen = self.service.record({name.lower(): value for name, value in request.headers.items()})
         try:
-            turns, model = await self._admit(request, seen)
+            validation.check_headers(seen.headers, keys=self.keys)
+            seen.body = await _json_body(request)
+            turns = self.service.admit(seen)
         except RefusalError as refusal:
             seen.refused = refusal.message
             raise
-        answer = as_reply(self._next(seen))
+        answer = self.service.answer(seen, turns)
         if isinstance(answer, Drop):
             assert request.transport is not None
             request.transport.abort()
@@ -226,135 +196,45 @@ class FakeMessagesServer:
             return _refusal(answer)
         if answer.delay_s:
             await asyncio.sleep(answer.delay_s)
-        answer = self._with_ids(answer)
-        usage = self._accountant.measure(seen.body, turns)
-        output = self._output(answer) if answer.output_tokens is None else answer.output_tokens
-        seen.usage = Usage(usage.input, usage.cache_read, usage.cache_write, output)
-        self._remember(answer)
-        message_id = f"msg_fake{seen.number:06d}"
+        told = {"message_id": f"msg_fake{seen.number:06d}", "model": seen.body["model"]}
         if not seen.body.get("stream"):
-            from aiohttp import web
-
-            return web.json_response(events.message(answer, message_id=message_id, model=model, usage=seen.usage))
-        return await self._stream(request, answer, list(events.stream(answer, message_id=message_id, model=model, usage=seen.usage)))
-
-    async def _stream(self, request: web.Request, reply: Reply, planned: list[dict[str, Any]]) -> web.StreamResponse:
-        from aiohttp import web
-
-        response = web.StreamResponse(headers={"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"})
-        await response.prepare(request)
-        sent = 0
-        broken = reply.broken
-        with contextlib.suppress(ConnectionError):
-            for event in planned:
-                if broken is not None and sent == broken.after and await _break(request, response, broken):
-                    return response
-                await response.write(events.encode(event))
-                sent += event.get("type") != "ping"
-                if reply.event_delay_s:
-                    await asyncio.sleep(reply.event_delay_s)
-            if broken is not None and sent <= broken.after and await _break(request, response, broken):
-                return response
-            await response.write_eof()
-        return response
-
-    async def _admit(self, request: web.Request, seen: SeenRequest) -> tuple[list[validation.Turn], str]:
-        validation.check_headers(seen.headers, keys=self.keys)
-        seen.body = await _json_body(request)
-        turns = validation.check_body(seen.body)
-        model = self._model(seen.body["model"])
-        self._check_thinking(turns, enabled=(seen.body.get("thinking") or {}).get("type") in {"enabled", "adaptive"})
-        self._check_sizes(seen.body, turns, model)
-        return turns, model.id
-
-    def _model(self, name: str) -> ServedModel:
-        model = self.models.get(name)
-        if model is None:
-            raise RefusalError(f"model: {name}", status=404, kind="not_found_error")
-        return model
-
-    def _check_sizes(self, body: dict[str, Any], turns: list[validation.Turn], model: ServedModel) -> None:
-        wanted = body["max_tokens"]
-        if wanted > model.max_output:
-            raise RefusalError(f"max_tokens: {wanted} > {model.max_output}, which is the maximum allowed number of output tokens for {model.id}")
-        tokens = self._accountant.tokens(body, turns)
-        if tokens > model.window:
-            raise RefusalError(f"prompt is too long: {tokens} tokens > {model.window} maximum")
-        if tokens + wanted > model.window:
-            raise RefusalError(
-                f"input length and `max_tokens` exceed context limit: {tokens} + {wanted} > {model.window}, decrease input length or `max_tokens` and try again"
-            )
-
-    def _check_thinking(self, turns: list[validation.Turn], *, enabled: bool) -> None:
-        for turn in turns:
-            for position, block in enumerate(turn.content):
-                if block["type"] == "thinking" and block["signature"] != replies.sign(block["thinking"]):
-                    raise RefusalError(f"messages.{turn.index}.content.{position}: Invalid `signature` in `thinking` block")
-        assistants = [turn for turn in turns if turn.role == "assistant"]
-        latest = assistants[-1] if assistants else None
-        calls = [block["id"] for block in latest.content if block["type"] == "tool_use"] if latest else []
-        if latest is None or not calls:
-            return
-        sent = [block for block in latest.content if block["type"] in {"thinking", "redacted_thinking"}]
-        issued = [block for tool_id in calls if tool_id in self._issued for block in self._issued[tool_id]]
-        if any(tool_id in self._issued for tool_id in calls) and sent != _unique(issued):
-            raise RefusalError(
-                f"messages.{latest.index}: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. "
-                "These blocks must remain as they were in the original response."
-            )
-        if enabled and latest.content[0]["type"] not in {"thinking", "redacted_thinking"}:
-            raise RefusalError(
-                f"messages.{latest.index}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{latest.content[0]['type']}`. "
-                "When `thinking` is enabled, a final `assistant` message must start with a thinking block."
-            )
-
-    def _next(self, seen: SeenRequest) -> Any:
-        with self._lock:
-            script, queue = self._script, self._queue
-            if script is None and queue:
-                answer = queue.pop(0)
-                return answer(seen) if callable(answer) else answer
-        answer = script(seen) if script is not None else None
-        return Refuse(400, "invalid_request_error", f"The fake server has no answer scripted for request {seen.number}.") if answer is None else answer
-
-    def _with_ids(self, reply: Reply) -> Reply:
-        if reply.events is not None or isinstance(reply.content, str):
-            return reply
-        content: list[dict[str, Any]] = []
-        for block in reply.blocks:
-            if block.get("type") == "tool_use" and "id" not in block:
-                with self._lock:
-                    self._ids += 1
-                    block["id"] = f"toolu_fake{self._ids:06d}"
-            content.append(block)
-        return Reply(**{**reply.__dict__, "content": content})
-
-    def _remember(self, reply: Reply) -> None:
-        thoughts = [block for block in reply.blocks if block.get("type") in {"thinking", "redacted_thinking"}]
-        for block in reply.blocks:
-            if block.get("type") == "tool_use":
-                self._issued[str(block.get("id"))] = thoughts
-
-    def _output(self, reply: Reply) -> int:
-        texts = [block.get("text") or block.get("thinking") or json.dumps(block.get("input", ""), ensure_ascii=False) for block in reply.blocks]
-        return 1 + sum(self._count(value) for value in texts)
+            return web.json_response(events.message(answer, **told, usage=seen.usage))
+        return await _stream(request, answer, list(events.stream(answer, **told, usage=seen.usage)))
 
     async def _count_tokens(self, request: web.Request) -> web.StreamResponse:
         from aiohttp import web
 
         validation.check_headers({name.lower(): value for name, value in request.headers.items()}, keys=self.keys)
-        body = await _json_body(request)
-        turns = validation.check_body(body, counting=True)
-        self._model(body["model"])
-        return web.json_response({"input_tokens": self._accountant.tokens(body, turns)})
+        return web.json_response({"input_tokens": self.service.count(await _json_body(request))})
 
     def _describe(self, name: str) -> web.StreamResponse:
         from aiohttp import web
 
         if name:
-            return web.json_response(_model_json(self._model(name)))
-        data = [_model_json(model) for model in self.models.values()]
+            return web.json_response(describe(self.service.model(name)))
+        data = [describe(model) for model in self.models.values()]
         return web.json_response({"data": data, "has_more": False, "first_id": data[0]["id"] if data else None, "last_id": data[-1]["id"] if data else None})
+
+
+async def _stream(request: web.Request, reply: Reply, planned: list[dict[str, Any]]) -> web.StreamResponse:
+    from aiohttp import web
+
+    response = web.StreamResponse(headers={"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"})
+    await response.prepare(request)
+    sent = 0
+    broken = reply.broken
+    with contextlib.suppress(ConnectionError):
+        for event in planned:
+            if broken is not None and sent == broken.after and await _break(request, response, broken):
+                return response
+            await response.write(events.encode(event))
+            sent += event.get("type") != "ping"
+            if reply.event_delay_s:
+                await asyncio.sleep(reply.event_delay_s)
+        if broken is not None and sent <= broken.after and await _break(request, response, broken):
+            return response
+        await response.write_eof()
+    return response
 
 
 async def _json_body(request: web.Request) -> dict[str, Any]:
@@ -393,7 +273,7 @@ def _refusal(answer: Refuse) -> web.StreamResponse:
     return web.json_response(body, status=answer.status, headers=dict(answer.headers))
 
 
-async def _break(request: web.Request, response: web.StreamResponse, broken: replies.Break) -> bool:
+async def _break(request: web.Request, response: web.StreamResponse, broken: Break) -> bool:
     """Do what the fault says; return whether the stream is over."""
     if broken.kind == "garbage":
         await response.write(b"event: content_block_delta\ndata: {not json\n\n")
@@ -410,24 +290,3 @@ async def _break(request: web.Request, response: web.StreamResponse, broken: rep
         return True
     await response.write_eof()
     return True
-
-
-def _model_json(model: ServedModel) -> dict[str, Any]:
-    return {
-        "type": "model",
-        "id": model.id,
-        "display_name": model.id,
-        "created_at": "2025-01-01T00:00:00Z",
-        "lifecycle": "active",
-        "max_input_tokens": model.window,
-        "max_tokens": model.max_output,
-        "capabilities": {"image_input": {"supported": model.vision}},
-    }
-
-
-def _unique(blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
-    for block in blocks:
-        if block not in found:
-            found.append(block)
-    return found
