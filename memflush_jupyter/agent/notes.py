@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from memflush_jupyter.errors import MemoryFileError
 from memflush_jupyter.memory import daily, limits, provenance, salience
 from memflush_jupyter.trace.models import Note
 
@@ -127,11 +128,17 @@ class NoteWriter:
         for name in names:
             if not name.endswith(".md"):
                 continue
-            for raw in self._memory.read(name).splitlines():
-                text = provenance.strip(raw).strip().lstrip("-*+ ").strip()
+            for raw in self._readable(name).splitlines():
+                text = daily.note_text(raw)
                 if text and not text.startswith("#"):
                     found = provenance.parse(raw)
                     yield _Line(text, found.id if found else None)
+
+    def _readable(self, name: str) -> str:
+        try:
+            return self._memory.read(name)
+        except MemoryFileError:  # a file this user may not read holds nothing to compare with
+            return ""
 
     def _id(self, trace: str, sequence: int | None, text: str) -> str:
         # A hash keeps ids equal when a notebook is run again under a declared clock (P9); a taken id gets the next hash.

@@ -35,7 +35,7 @@ class Prompt:
     @property
     def sentences(self) -> list[str]:
         """Its sentences, so that a model's echo of them is not kept as a note (C14)."""
-        pieces = re.split(r"(?<=[.!?:;])\s+|\n+", self.text)
+        pieces = [*re.split(r"(?<=[.!?:;])\s+|\n+", self.text), *re.split(r"(?<=[.!?])\s+|\n+", self.text), *self.text.splitlines()]
         return [piece.strip(" -#") for piece in pieces if len(piece.strip(" -#")) > 8]  # noqa: PLR2004 - shorter pieces are no sentences
 
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 MIN_REPLY_TOKENS = 256
 """Below this room for a reply nothing useful can be answered."""
+ESTIMATE_MARGIN = 16
+"""A sixteenth of what is in use is left free beside the reply: estimates err, and a request over the window is refused whole."""
 _LOCK_POLL_S = 0.1
 _DROPPED = "Earlier messages were dropped from view to make room. They are stored: memory_search finds them, read_message shows them."
 
@@ -105,7 +107,8 @@ class Room:
 
     def max_tokens(self) -> int:
         """Largest reply that may be asked for now."""
-        left = self._info.window - self.used() - max(64, self._info.window // 100)
+        used = self.used()
+        left = self._info.window - used - max(MIN_REPLY_TOKENS, used // ESTIMATE_MARGIN)
         wanted = self._parts.config.max_output_tokens or min(self._info.max_output, max(self.lines.reserve, MIN_REPLY_TOKENS))
         return max(MIN_REPLY_TOKENS, min(wanted, self._info.max_output, left))
 

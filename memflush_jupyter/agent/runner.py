@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 LOST_REPLIES = 2
 """How often a reply that was lost on the way is asked for again in one turn (D11)."""
+RECALL_QUERY_CHARS = 4000
 _END = object()
 
 
@@ -344,6 +345,8 @@ class AgentRunner:
         if not config.recall or config.recall_tokens <= 0 or self._parts.writer is None:
             return [], []
         text = "\n".join(block["text"] for block in prompt if block.get("type") == "text")
+        if len(text) > RECALL_QUERY_CHARS:  # a pasted document is no question; what is asked stands before or after it
+            text = f"{text[: RECALL_QUERY_CHARS // 2]}\n{text[-RECALL_QUERY_CHARS // 2 :]}"
         memory = self._room.frame.system[-1]["text"] if self._room is not None else ""
         found = recall.search(
             self._parts.store,

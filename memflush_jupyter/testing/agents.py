@@ -118,7 +118,11 @@ class AgentHarness:
     def parts(self) -> AgentParts:
         """The parts of the runner."""
         return self.workspace.parts(
-            approver=self._approver, extra_tools=self.tools, memory=self._memory, awaits_flush=not self._background, background=self._start if self._background else None
+            approver=self._approver,
+            extra_tools=self.tools,
+            memory=self._memory,
+            awaits_flush=not self._background,
+            background=self._start if self._background else None,
         )
 
     def _start(self, job: BackgroundJob) -> None:
