@@ -44,7 +44,7 @@ class Loop:
     system: str = ""
     tools: tuple[str, ...] = TOOLS
     deny: bool = False
-    search: Callable[[str], str] = lambda query: "nothing found"
+    search: Callable[[str], str] = "Nothing stored matches {!r}.".format
     files: str = ""
     messages: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)

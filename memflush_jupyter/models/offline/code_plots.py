@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from memflush_jupyter.models.offline.task import Task
 
 PANELS = 6
+"""Panels drawn side by side, at most."""
+_AXES = 2
 
 
 def plot(task: Task) -> str:
@@ -28,7 +30,7 @@ def picture(task: Task) -> str:
         return "line"
     if task.by is not None:
         return "box" if numeric else "bar"
-    return "scatter" if len(numeric) == 2 else "hist" if numeric else "bar"  # noqa: PLR2004 - two axes
+    return "scatter" if len(numeric) == _AXES else "hist" if numeric else "bar"
 
 
 def _colour(task: Task) -> str:
@@ -103,9 +105,7 @@ def bar(task: Task) -> str:
         drawn, across = numeric[0], task.by
         heights, ylabel = f'{data}.groupby({frame.ref(across)}, observed=True)[{frame.ref(drawn)}].agg("{stat}")', f"{stat} of {drawn.name}"
     else:
-        across = task.columns[0] if task.columns else task.by
-        if across is None:
-            raise ValueError("a bar chart needs a column")
+        across = task.columns[0]
         heights, ylabel = f"{column(frame, across, data)}.value_counts().head(20)", "count"
     draw = [
         f"{name} = {heights}",

@@ -38,7 +38,10 @@ def describe(task: Task) -> str:
             f"{each} = []",
             f"for name in {columns(task.frame, text)}:",
             f"    counts = {data}[name].dropna().astype(str).value_counts()",
-            f'    {each}.append({{"column": name, "distinct": len(counts), "most_common": counts.index[0] if len(counts) else "", "n": counts.iloc[0] if len(counts) else 0}})',
+            (
+                f'    {each}.append({{"column": name, "distinct": len(counts), "most_common": counts.index[0] if len(counts) else '
+                f'"", "n": counts.iloc[0] if len(counts) else 0}})'
+            ),
             *printed("text", f"pd.DataFrame({each}).to_csv(index=False)"),
         ]
     return script(lines)
@@ -87,7 +90,8 @@ def distribution(task: Task) -> str:
         f"{name} = {where}.replace([np.inf, -np.inf], np.nan).dropna().astype(float)",
         *printed(
             "rows",
-            f'pd.DataFrame({{"rows": [len({data})], "missing": [{where}.isna().sum()], "infinite": [{where}.notna().sum() - len({name})], "skew": [{name}.skew()]}}).to_csv(index=False)',
+            f'pd.DataFrame({{"rows": [len({data})], "missing": [{where}.isna().sum()], "infinite": [{where}.notna().sum() - '
+            f'len({name})], "skew": [{name}.skew()]}}).to_csv(index=False)',
         ),
         *printed("summary", f'{name}.describe().to_frame("value").to_csv(index_label="figure")'),
     ]

@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 
 _QUOTED = re.compile(r"`([^`\n]+)`|\"([^\"\n]+)\"|'([^'\n]+)'(?!\w)|“([^”\n]+)”|「([^」\n]+)」")
 _BEFORE_A_COLUMN = re.compile(
-    r"(?:\b(?:of|by|for|column|vs|versus|against|and|per|between|the|over|on|with|from|in|is|each|mean|average|median|sum|total|max|maximum|min|minimum|highest|lowest"
+    r"(?:\b(?:of|by|for|column|vs|versus|against|and|per|between|the|over|on|with|from|in|is|each|mean|average|median|sum"
+    r"|total|max|maximum|min|minimum|highest|lowest"
     r"|largest|smallest|where|when|predict|plot|regress|compare|describe|histogram|top \d+)|[,(=])\s*$",
     re.IGNORECASE,
 )
+_AFTER_A_COLUMN = re.compile(r"\s*(?:$|[,.?!;)=<>]|(?:by|per|on|and|or|vs|versus|against|from|for|where|over|is)\b)", re.IGNORECASE)
 _MIN_PARTIAL = 3
 
 
@@ -68,7 +70,9 @@ def _whole_names(text: str, columns: Sequence[Column], before: Sequence[Mention]
             name = column.name.strip()
             if not name or (name.isdigit() and len(name) < _MIN_PARTIAL):
                 continue
-            pattern = (r"(?<!\w)" if name[0].isascii() and (name[0].isalnum() or name[0] == "_") else "") + re.escape(name if exact else name.casefold())
+            pattern = (r"(?<![A-Za-z0-9_])" if name[0].isascii() and (name[0].isalnum() or name[0] == "_") else "") + re.escape(
+                name if exact else name.casefold()
+            )
             pattern += r"(?![A-Za-z0-9_])" if name[-1].isascii() and (name[-1].isalnum() or name[-1] == "_") else ""
             for match in re.finditer(pattern, text if exact else folded):
                 if _overlaps(match.start(), match.end(), [*before, *found]) or not _stands_as_column(text, match.start(), match.end(), name):
@@ -82,11 +86,11 @@ def _stands_as_column(text: str, start: int, end: int, name: str) -> bool:
     """A column named like an ordinary word (``count``, ``size``, ``mean``) counts only where a column belongs."""
     if name.casefold() not in IDLE and not name.casefold().isdigit():
         return True
-    if re.match(r"\s+(?:of|values?|number)\b", text[end:]):
+    if re.match(r"\s+(?:of|values?|number)\b", text[end:]) or (name.casefold() == "time" and re.search(r"\bover\s+$", text[:start])):
         return False
     if re.match(r"\s+column\b", text[end:]) or re.search(r"\bcolumn\s+$", text[:start]):
         return True
-    if text[start:end] in {"a", "I", "i"}:
+    if text[start:end] in {"a", "I", "i"} and not _AFTER_A_COLUMN.match(text[end:]):
         return False
     if name.casefold() in {"year", "month", "day", "date", "time", "week", "class", "group", "category", "type", "kind", "value", "name"}:
         return True

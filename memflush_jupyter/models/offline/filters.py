@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memflush_jupyter.models.offline.task import Condition, NeedsValues, Operator, Question
-from memflush_jupyter.models.offline.words import IDLE, NUMBER_WORDS, pieces, same_word, tokens
+from memflush_jupyter.models.offline.words import IDLE, NUMBER_WORDS, Token, pieces, same_word, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,10 +22,16 @@ _OPERATORS: tuple[tuple[Operator, str], ...] = (
     (">=", r">=|≥|(?:is |are |of )?at least|(?:is |are )?greater than or equal to|(?:is |are )?no less than"),
     ("<=", r"<=|≤|(?:is |are |of )?at most|(?:is |are )?less than or equal to|(?:is |are )?no more than|up to"),
     ("!=", r"!=|≠|(?:is |are )?not(?: equal to)?"),
-    (">", r">|(?:is |are )?(?:above|over|greater than|more than|larger than|higher than|bigger than|longer than|heavier than|exceeds?|exceeding)|(?:is |are )?after"),
+    (
+        ">",
+        (
+            r">|(?:is |are )?(?:above|over|greater than|more than|larger than|higher than|bigger than|longer than|heavier than"
+            r"|exceeds?|exceeding)|(?:is |are )?after"
+        ),
+    ),
     ("<", r"<|(?:is |are )?(?:below|under|less than|smaller than|lower than|fewer than|shorter than|lighter than)|(?:is |are )?before"),
     ("==", r"==?|equals?(?: to)?|is|are|of exactly"),
-)  # fmt: skip
+)
 _TIMES: tuple[tuple[Operator, str], ...] = (
     ("since", r"since|from"),
     ("until", r"until|till|up to"),
@@ -114,41 +120,39 @@ def values(text: str, frame: Frame, mentioned: Sequence[Column]) -> tuple[list[C
         if frame.of_role("text", "flag"):
             return NeedsValues(frame)
         return [], [token.word for token in unknown]
-    pairs = [(column, value, [t.word for t in tokens(value)]) for column in frame.columns for name, value in frame.values if name == column.name]
-    chosen: dict[tuple[int, bool], list[str]] = {}
-    by_position: dict[int, Column] = {column.position: column for column in frame.columns}
+    chosen: dict[tuple[Column, bool], list[str]] = {}
     explained: set[int] = set()
     at = 0
     while at < len(everything):
-        best = 0
-        hits: list[tuple[Column, str]] = []
-        for column, value, words in pairs:
-            length = len(words)
-            run = everything[at : at + length]
-            if not length or len(run) < length or not all(same_word(t.word, w) for t, w in zip(run, words, strict=True)):
-                continue
-            if not any(token in unknown for token in run):
-                continue
-            if length > best:
-                best, hits = length, []
-            if length == best:
-                hits.append((column, value))
+        length, hits = _hits(everything, at, {token.start for token in unknown}, frame)
         if not hits:
             at += 1
             continue
-        exact = [hit for hit in hits if hit[1] in plain]
-        hits = exact or hits
-        named = [hit for hit in hits if hit[0] in mentioned]
-        hits = named or hits
+        hits = [hit for hit in hits if hit[1] in plain] or hits
+        hits = [hit for hit in hits if hit[0] in mentioned] or hits
         if len({column.position for column, _ in hits}) > 1:
             places = " and ".join(f"`{column.name}`" for column, _ in hits)
             return Question(f"The value `{hits[0][1]}` occurs in {places}. Which column do you mean?")
         negative = bool(_NEGATION.search(plain[: everything[at].start]))
         for column, value in hits:
-            chosen.setdefault((column.position, negative), []).append(value)
-        explained.update(range(at, at + best))
-        at += best
-    conditions = [
-        Condition(by_position[position], "not in" if negative else "in", tuple(dict.fromkeys(found))) for (position, negative), found in chosen.items()
-    ]
+            chosen.setdefault((column, negative), []).append(value)
+        explained.update(range(at, at + length))
+        at += length
+    conditions = [Condition(column, "not in" if negative else "in", tuple(dict.fromkeys(found))) for (column, negative), found in chosen.items()]
     return conditions, [token.word for number, token in enumerate(everything) if token in unknown and number not in explained]
+
+
+def _hits(everything: Sequence[Token], at: int, unknown: set[int], frame: Frame) -> tuple[int, list[tuple[Column, str]]]:
+    """The values that begin at a word, the longest only; at least one of their words must still want explaining."""
+    best = 0
+    hits: list[tuple[Column, str]] = []
+    columns = {column.name: column for column in frame.columns}
+    for name, value in frame.values or ():
+        words = [token.word for token in tokens(value)]
+        run = everything[at : at + len(words)]
+        if name not in columns or not words or len(run) < len(words) or len(words) < best:
+            continue
+        if all(same_word(token.word, word) for token, word in zip(run, words, strict=True)) and any(token.start in unknown for token in run):
+            hits = [*(hits if len(words) == best else []), (columns[name], value)]
+            best = len(words)
+    return best, hits

@@ -9,9 +9,33 @@ from typing import Literal
 from memflush_jupyter.models.offline.words import english, whole
 
 Kind = Literal[
-    "load", "files", "inspect", "describe", "missing", "distribution", "counts", "compare", "correlation", "outliers", "trend", "top", "regression",
-    "aggregate", "rows", "columns", "head", "plot", "remember", "recall", "preference", "greeting", "help", "causal", "cannot", "unknown",
-]  # fmt: skip
+    "load",
+    "files",
+    "inspect",
+    "describe",
+    "missing",
+    "distribution",
+    "counts",
+    "compare",
+    "correlation",
+    "outliers",
+    "trend",
+    "top",
+    "regression",
+    "aggregate",
+    "rows",
+    "columns",
+    "head",
+    "plot",
+    "remember",
+    "recall",
+    "preference",
+    "greeting",
+    "help",
+    "causal",
+    "cannot",
+    "unknown",
+]
 
 _FILE = r"[\w./~\\-]+\.(?:csv|tsv|parquet|xlsx?|json|jsonl|ndjson)(?:\.gz)?\b"
 FILE = re.compile(_FILE, re.IGNORECASE)
@@ -21,60 +45,136 @@ _DIMINUTIVE = r"(?:smallest|lowest|least|shortest|lightest|youngest|earliest)"
 
 # The first rule that matches names the kind; the order is from the telling to the general.
 _RULES: tuple[tuple[Kind, str], ...] = (
-    ("greeting", r"^\W*(?:hi|hello|hey|good (?:morning|afternoon|evening)|thanks?|thank you|thx|ok|okay|great|nice|cool|perfect|bye)(?: (?:there|you|very much|a lot|so much))?\W*$"),
+    (
+        "greeting",
+        (
+            r"^\W*(?:hi|hello|hey|good (?:morning|afternoon|evening)|thanks?|thank you|thx|ok|okay|great|nice|cool|perfect"
+            r"|bye)(?: (?:there|you|very much|a lot|so much))?\W*$"
+        ),
+    ),
     ("help", r"^\W*(?:help|what can you do|who are you|what are you|what do you (?:know|support)|how do (?:i|you) (?:use|work)[\w ]*)\W*$"),
     ("cannot", r"\b(?:write|compose|draft)\b.*\b(?:poem|essay|story|email|e-mail|letter|report|abstract|paragraph|song|joke|code for|function|class|script)\b"),
     ("cannot", r"\b(?:translate|joke|poem|weather|news|search the web|google|download|email|e-mail)\b"),
-    ("cannot", r"\b(?:neural|random forest|xgboost|gradient boosting|logistic|k-?means|pca|umap|t-?sne|svm|deep learning|arima|forecast\w*|classifier|train a|cross.?validat\w*)\b"),
+    (
+        "cannot",
+        (
+            r"\b(?:neural|random forest|xgboost|gradient boosting|logistic|k-?means|pca|umap|t-?sne|svm|deep learning|arima"
+            r"|forecast\w*|classifier|train a|cross.?validat\w*)\b"
+        ),
+    ),
     ("cannot", r"\b(?:anova|t-?test|p-?values?|chi-?squared?|mann.?whitney|kruskal\w*|wilcoxon|confidence intervals?|kendall|significan\w+|bayes\w*)\b"),
-    ("cannot", r"\b(?:pivot|merge|join|melt|crosstab|contingency|impute|interpolate|normali[sz]e|standardi[sz]e|drop (?:the )?(?:column|rows?)|delete|rename|overwrite|save (?:it|the|to))\b"),
-    ("causal", r"\b(?:why|cause[sd]?|causal\w*|because of|lead(?:s|ing)? to|reasons?|should (?:i|we)|recommend\w*|advice|advise|opinion|what do you think)\b|为什么|原因"),
+    (
+        "cannot",
+        (
+            r"\b(?:pivot|merge|join|melt|crosstab|contingency|impute|interpolate|normali[sz]e|standardi[sz]e|drop (?:the "
+            r")?(?:column|rows?)|delete|rename|overwrite|save (?:it|the|to))\b"
+        ),
+    ),
+    (
+        "causal",
+        (
+            r"\b(?:why|cause[sd]?|causal\w*|because of|lead(?:s|ing)? to|reasons?|should (?:i|we)|recommend\w*|advice|advise"
+            r"|opinion|what do you think)\b|为什么|原因"
+        ),
+    ),
     ("files", r"\b(?:list|show|which|what)\b.*\bfiles\b"),
     ("load", rf"\b(?:load|read|open|import)\b|^\W*{_FILE}\W*$"),
-    ("inspect", r"\b(?:variables?|objects?|data ?frames?|data(?: ?sets?)?) (?:are|is|do i have|do we have|exist)\b|\bin (?:the|my) (?:kernel|namespace|workspace|session)\b|\bwhat variables\b|\bwhat data\b|\binspect\b|\blist (?:the |my |all )?(?:variables|data ?frames|objects)"),
+    (
+        "inspect",
+        (
+            r"\b(?:variables?|objects?|data ?frames?|data(?: ?sets?)?) (?:(?:are|is) (?:there|in|defined|loaded|available|here)"
+            r"|do i have|do we have|exist)\b|\bin (?:the|my) (?:kernel|namespace|workspace|session)\b|\bwhat variables\b|\bwhat "
+            r"data\b|\binspect\b|\blist (?:the |my |all )?(?:variables|data ?frames|objects)"
+        ),
+    ),
     ("missing", r"\b(?:missing|nulls?|nans?|incomplete|gaps?|blanks?|empty (?:values|cells))\b"),
     ("outliers", r"\b(?:outliers?|outlying|anomal\w+|extreme values|unusual\w*)\b"),
     ("regression", r"\b(?:regress\w*|least squares|linear (?:fit|model)|straight line|fit (?:a|the) line|predict\w*|slope|depends? on)\b"),
     ("correlation", r"\b(?:correlat\w+|relationships?|related|associat\w+|heatmap|pearson|spearman)\b"),
-    ("trend", r"\b(?:trends?|over (?:the )?(?:time|years|months|weeks|days)|develop(?:s|ed)?|evolv\w+|evolution|time series|(?:change[sd]?|rise[sn]?|fall(?:en)?|grow[ns]?) (?:over|with|through))\b"),
+    (
+        "trend",
+        (
+            r"\b(?:trends?|over (?:the )?(?:time|years|months|weeks|days)|develop(?:s|ed)?|evolv\w+|evolution|time series"
+            r"|(?:change[sd]?|rise[sn]?|fall(?:en)?|grow[ns]?) (?:over|with|through))\b"
+        ),
+    ),
     ("plot", r"\b(?:plot(?!s? (?:in|should))\w*|charts?|graphs?|draw|visuali[sz]\w*|histograms?|scatter\w*|box ?plots?|bar ?plots?|hist)\b"),
     ("compare", r"\b(?:compar\w+|differ\w*|separat\w+|distinguish\w*|discriminat\w+|var(?:y|ies) (?:by|between|across)|effect sizes?|eta)\b"),
-    ("rows", r"\bhow many (?:rows|records|observations|entries|samples|cases|lines)\b|\bnumber of (?:rows|records|observations|entries|samples)\b|\bhow (?:big|large|long) is\b|\b(?:row count|the shape)\b|\bshape of\b|\bhow many\b.*\b(?:in total|altogether)\b"),
-    ("columns", r"\b(?:what|which|list|show)\b[\w ]*\b(?:columns|fields|dtypes|data types|column names)\b(?! (?:separate|differ|correlat|have|has|are (?:most|strongly)))|\bcolumn names\b|\bdtypes\b"),
-    ("head", rf"\b(?:first|last) {_COUNT} (?:rows|lines|records|observations|entries)\b|\bhead\b|\btail\b|\bpreview\b|\bfirst (?:few )?rows\b|\blast (?:few )?rows\b|\bshow (?:me )?(?:some|the) (?:rows|data)\b"),
+    (
+        "rows",
+        (
+            r"\bhow many (?:rows|records|observations|entries|samples|cases|lines)\b|\bnumber of (?:rows|records|observations"
+            r"|entries|samples)\b|\bhow (?:big|large|long) is\b|\b(?:row count|the shape)\b|\bshape of\b|\bhow many\b.*\b(?:in "
+            r"total|altogether)\b"
+        ),
+    ),
+    (
+        "columns",
+        (
+            r"\b(?:what|which|list|show)\b[\w ]*\b(?:columns|fields|dtypes|data types|column names)\b(?! (?:separate|differ"
+            r"|correlat|have|has|are (?:most|strongly)))|\bcolumn names\b|\bdtypes\b"
+        ),
+    ),
+    (
+        "head",
+        (
+            rf"\b(?:first|last) {_COUNT} (?:rows|lines|records|observations|entries)\b|\bhead\b|\btail\b|\bpreview\b|\bfirst "
+            rf"(?:few )?rows\b|\blast (?:few )?rows\b|\bshow (?:me )?(?:some|the) (?:rows|data)\b"
+        ),
+    ),
     ("top", rf"\b(?:top|bottom)\b|\b{_COUNT} {_SUPERLATIVE}\b|\b{_COUNT} {_DIMINUTIVE}\b|\bsort(?:ed)?\b|\brank(?:ed)?\b"),
-    ("counts", r"\b(?:value[ _]counts?|how often|frequenc\w+|most common|counts? (?:of|by|per|for|each)|how many (?:of )?(?:each|different|distinct|unique)|distinct|unique|break ?down|how many\b.*\b(?:by|per|each|in each))\b"),
+    (
+        "counts",
+        (
+            r"\b(?:value[ _]counts?|how often|frequenc\w+|most common|counts? (?:of|by|per|for|each)|how many (?:of )?(?:each"
+            r"|different|distinct|unique)|distinct|unique|break ?down|how many\b.*\b(?:by|per|each|in each))\b"
+        ),
+    ),
     ("distribution", r"\b(?:distribut\w+|spread|quantiles?|percentiles?|deciles?|skew\w*)\b"),
     ("aggregate", r"\b(?:means?|averages?|medians?|sums?|totals?|min(?:imum)?|max(?:imum)?|std|standard deviations?|variance|range)\b"),
     ("top", rf"\b{_SUPERLATIVE}\b|\b{_DIMINUTIVE}\b"),
     ("rows", r"\bhow many\b|\bnumber of\b"),
-    ("describe", r"\b(?:describ\w+|description|profil\w+|summar\w+|overview|statistics|stats|explor\w+|analy[sz]\w+|tell me (?:more )?about|look at|info|what(?:'s| is) in|show|display)\b"),
-)  # fmt: skip
+    (
+        "describe",
+        (
+            r"\b(?:describ\w+|description|profil\w+|summar\w+|overview|statistics|stats|explor\w+|analy[sz]\w+|tell me (?:more "
+            r")?about|look at|info|what(?:'s| is) in|show|display)\b"
+        ),
+    ),
+)
 _COMPILED = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _RULES)
 
 _REMEMBER = re.compile(
-    r"^\W*(?:(?:please|also|and)\s+)*(?:remember|memori[sz]e|keep in mind|don'?t forget|do not forget|make a note|take a note|note down|save (?:this )?to memory)\b"
+    r"^\W*(?:(?:please|also|and)\s+)*(?:remember|memori[sz]e|keep in mind|don'?t forget|do not forget|make a note|take a "
+    r"note|note down|save (?:this )?to memory)\b"
     r"(?!\s+(?:when|what|which|who|where|how)\b)[\s:,]*(?:that\b|this\b)?[\s:,]*(?P<what>.*)|^\W*(?:请)?(?:记住|记下|别忘了|不要忘记)[\s:：，,]*(?P<zh>.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _RECALL = re.compile(
     r"\b(?:do|did|can|could) you (?:still )?(?:remember|recall)\b|\bremind me\b|\b(?:what|which|who|when|where|how)\b.*\b(?:did|have|had) (?:i|we|you)\b"
-    r"|\bdid (?:i|we|you) (?:say|tell|decide|mention|ask|find|agree|choose|use|write)\b|\bwhat (?:was|were|is|are) (?:the|my|our) (?:very )?(?:first|earlier|previous|decision|preference|rule|goal|constraint)s?\b"
-    r"|\b(?:i|we|you) (?:said|told you|decided|mentioned|agreed|found)\b.*\?|\b(?:earlier|at the (?:start|beginning)|previously|last time|before)\b.*\?|\bwhat do you (?:remember|know) about\b|\bin (?:the|my|our|your) (?:first|very first) (?:turn|prompt|question|message|request|answer|analysis)\b"
+    r"|\bdid (?:i|we|you) (?:say|tell|decide|mention|ask|find|agree|choose|use|write)\b|\bwhat (?:was|were|is|are) (?:the"
+    r"|my|our) (?:very )?(?:first|earlier|previous|decision|preference|rule|goal|constraint)s?\b"
+    r"|\b(?:i|we|you) (?:said|told you|decided|mentioned|agreed|found)\b.*\?|\b(?:earlier|at the (?:start|beginning)"
+    r"|previously|last time|before)\b.*\?|\bwhat do you (?:remember|know) about\b|\bin (?:the|my|our|your) (?:first|very "
+    r"first) (?:turn|prompt|question|message|request|answer|analysis)\b"
     r"|还记得|记得吗|我(?:之前|刚才|以前|最初)|我们(?:之前|刚才|以前|最初)|我说过|决定了什么",
     re.IGNORECASE,
 )
 _PREFERENCE = re.compile(
-    r"^\W*(?:i (?:(?:would |'d )?prefer|like|dislike|want (?:all|every)|hate|always|never|usually)|we (?:decided|agreed|always|never|use|will|only)|always|never|please (?:always|never|use)|from now on|use (?!the column)"
-    r"|(?:all )?plots? (?:should|must|in)|(?:the )?(?:data|measurements?|units?|values?|weights?|lengths?|study|project|sample) (?:come|comes|came|is|are|was|were) |my name is|the (?:goal|aim|deadline|rule) is|decision:|note:|fyi\b|i am |i'm |we are |我喜欢|我更喜欢|我偏好|总是|始终|以后|请用|不要用|我们决定)",
+    r"^\W*(?:i (?:(?:would |'d )?prefer|like|dislike|want (?:all|every)|hate|always|never|usually)|we (?:decided|agreed"
+    r"|always|never|use|will|only)|always|never|please (?:always|never|use)|from now on|use (?!the column)"
+    r"|(?:all )?plots? (?:should|must|in)|(?:the )?(?:data|measurements?|units?|values?|weights?|lengths?|study|project"
+    r"|sample) (?:come|comes|came|is|are|was|were) |my name is|the (?:goal|aim|deadline|rule) is|decision:|note:|fyi\b|i "
+    r"am |i'm |we are |我喜欢|我更喜欢|我偏好|总是|始终|以后|请用|不要用|我们决定)",
     re.IGNORECASE,
 )
-_SPLIT = re.compile(r"(?<=[.!?;。！？；])\s+|(?<=[。！？；])|\n+(?=\s*(?:[-*]|\d+[.)])?\s*\S)|(?<!\d);")
+_SPLIT = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])|\n+(?=\s*(?:[-*]|\d+[.)])?\s*\S)")
 _VERBS = (
-    "load|read|open|import|plot|draw|show|find|compute|calculate|remember|describe|compare|list|tell|give|fit|check|count|summari[sz]e|profile|explore|analy[sz]e|visuali[sz]e|regress|predict|"
+    "load|read|open|import|plot|draw|show|find|compute|calculate|remember|describe|compare|list|tell|give|fit|check"
+    "|count|summari[sz]e|profile|explore|analy[sz]e|visuali[sz]e|regress|predict|"
     "correlate|look|make|what|which|how|report|rank|display|detect|test|inspect|preview|histogram|i prefer|always|never"
 )
-_JOIN = re.compile(rf"\s*,?\s*\b(?:and then|then|and also|after that|and)\b,?\s+(?=(?:{_VERBS})\b)|\s*,\s+(?=(?:{_VERBS})\b)", re.IGNORECASE)
+_JOIN = re.compile(rf"\s*,?\s*\b(?:and then|then|and also|after that|and)\b,?\s+(?=(?:{_VERBS})\b)|\s*[,;；]\s*(?=(?:{_VERBS})\b)", re.IGNORECASE)
 _POINTER = re.compile(
     r"\b(?:it|them|that|this|those|these|same|again|instead|too)\b|^\W*(?:and|what about|how about|now|only|but|for|by|without|excluding)\b|呢", re.IGNORECASE
 )
@@ -94,11 +194,14 @@ class Clause:
 
 
 def clauses(prompt: str) -> list[Clause]:
-    """Split a prompt into the steps it asks for, in order. A "remember …" keeps the rest of its sentence."""
+    """Split a prompt into the steps it asks for, in order. A "remember …" keeps its sentence, and statements that follow it."""
     parts: list[Clause] = []
     for sentence in _SPLIT.split(prompt):
         text = sentence.strip().strip("-* ") if sentence else ""
         if not text or not re.search(r"\w", text):
+            continue
+        if parts and remember_text(parts[-1].written) is not None and not text.endswith(("?", "？")) and kind_of(Clause(text, english(text))) == "unknown":
+            parts[-1] = Clause(f"{parts[-1].written} {text}", f"{parts[-1].text} {english(text)}")
             continue
         pieces = [text] if remember_text(text) is not None or is_recall(text) else _JOIN.split(text)
         parts += [Clause(piece.strip(), english(piece.strip())) for piece in pieces if piece and re.search(r"\w", piece)]
@@ -146,14 +249,41 @@ class Details:
 
 
 _STATS = (
-    ("mean", r"means?|averages?"), ("median", r"medians?"), ("sum", r"sums?|totals?"), ("min", r"min(?:imum)?|range"), ("max", r"max(?:imum)?|range"),
-    ("std", r"std|standard deviations?"), ("var", r"variances?"),
-)  # fmt: skip
+    ("mean", r"means?|averages?"),
+    ("median", r"medians?"),
+    ("sum", r"sums?|totals?"),
+    ("min", r"min(?:imum)?|range"),
+    ("max", r"max(?:imum)?|range"),
+    ("std", r"std|standard deviations?"),
+    ("var", r"variances?"),
+)
 _PICTURES = (
-    ("hist", r"hist|histograms?"), ("scatter", r"scatter\w*"), ("box", r"box ?plots?|box(?:es)?|whisker"), ("bar", r"bars?|bar ?(?:plots?|charts?)"),
-    ("line", r"lines?(?: (?:plots?|charts?))?"), ("hist", r"distributions?"),
-)  # fmt: skip
+    ("hist", r"hist|histograms?"),
+    ("scatter", r"scatter\w*"),
+    ("box", r"box ?plots?|box(?:es)?|whisker"),
+    ("bar", r"bars?|bar ?(?:plots?|charts?)"),
+    ("line", r"lines?(?: (?:plots?|charts?))?"),
+    ("hist", r"distributions?"),
+    ("scatter", r"against|vs|versus"),
+)
 _PERIODS = (("Y", r"year(?:ly|s)?|annual(?:ly)?"), ("Q", r"quarter(?:ly|s)?"), ("M", r"month(?:ly|s)?"), ("W", r"week(?:ly|s)?"), ("D", r"dai?ly|days?"))
+
+
+_HOW_MANY = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"\b(?:top|bottom|first|last)\s+{_COUNT}\b",
+        rf"\b{_COUNT}\s+(?:\w+\s+)?(?:with\s+)?(?:the\s+)?(?={_SUPERLATIVE}\b|{_DIMINUTIVE}\b)",
+        rf"\b(?:{_SUPERLATIVE}|{_DIMINUTIVE})\s+{_COUNT}\b",
+    )
+)
+
+
+def without_counts(text: str) -> str:
+    """The text without the numbers that say how many ("top 5", "the 3 largest")."""
+    for pattern in _HOW_MANY:
+        text = pattern.sub(" ", text)
+    return text
 
 
 def _first(pairs: tuple[tuple[str, str], ...], text: str) -> str | None:
@@ -162,8 +292,7 @@ def _first(pairs: tuple[tuple[str, str], ...], text: str) -> str | None:
 
 def details(text: str) -> Details:
     """Read the numbers and choices of a clause (English, mentions masked)."""
-    count = re.search(rf"\b(?:top|bottom|first|last)\s+{_COUNT}\b", text, re.IGNORECASE)
-    count = count or re.search(rf"\b{_COUNT}\s+(?:\w+\s+)?(?:{_SUPERLATIVE}|{_DIMINUTIVE})\b", text, re.IGNORECASE)
+    count = next((match for pattern in _HOW_MANY if (match := pattern.search(text))), None)
     sigma = re.search(r"\b(\d+(?:\.\d+)?)[\s-]*(?:sigmas?|σ|standard deviations?|sds?)\b|(\d+(?:\.\d+)?)\s*σ", text, re.IGNORECASE)
     bins = re.search(r"\b(\d+)\s+bins\b|\bbins?\s*=?\s*(\d+)\b", text, re.IGNORECASE)
     return Details(

@@ -14,9 +14,15 @@ if TYPE_CHECKING:
     from memflush_jupyter.models.offline.schema import Kernel
 
 _READERS = {
-    ".csv": "pd.read_csv({})", ".tsv": 'pd.read_csv({}, sep="\\t")', ".parquet": "pd.read_parquet({})", ".xlsx": "pd.read_excel({})", ".xls": "pd.read_excel({})",
-    ".json": "pd.read_json({})", ".jsonl": "pd.read_json({}, lines=True)", ".ndjson": "pd.read_json({}, lines=True)",
-}  # fmt: skip
+    ".csv": "pd.read_csv({})",
+    ".tsv": 'pd.read_csv({}, sep="\\t")',
+    ".parquet": "pd.read_parquet({})",
+    ".xlsx": "pd.read_excel({})",
+    ".xls": "pd.read_excel({})",
+    ".json": "pd.read_json({})",
+    ".jsonl": "pd.read_json({}, lines=True)",
+    ".ndjson": "pd.read_json({}, lines=True)",
+}
 _INTO = re.compile(r"\b(?:as|into|in(?:to)? (?:a )?(?:variable|data ?frame)(?: called| named)?|call(?:ed)? it|name(?:d)? it)\s+`?([^\W\d]\w*)`?", re.IGNORECASE)
 _NOT_NAMES = {"a", "an", "the", "it", "pandas", "data", "my", "me", "well", "usual", "memory", "kernel"}
 _INSTALL = {"pyarrow": "pyarrow", "fastparquet": "pyarrow", "openpyxl": "openpyxl", "xlrd": "xlrd", "palmerpenguins": "palmerpenguins", "pandas": "pandas"}
@@ -48,7 +54,10 @@ def _overview(name: str) -> list[str]:
         f'print("# loaded {name}")',
         f'print(pd.DataFrame({{"rows": [len({name})]}}).to_csv(index=False).join(["# rows\\n", ""]))',
         'print("# columns")',
-        f'about = pd.DataFrame({{"dtype": {name}.dtypes.astype(str), "missing": {name}.isna().sum(), "example": {name}.bfill().head(1).T.squeeze(axis=1) if len({name}) else ""}})',
+        (
+            f'about = pd.DataFrame({{"dtype": {name}.dtypes.astype(str), "missing": {name}.isna().sum(), "example": '
+            f'{name}.bfill().head(1).T.squeeze(axis=1) if len({name}) else ""}})'
+        ),
         'print(about.to_csv(index_label="column"))',
     ]
 

@@ -13,16 +13,21 @@ if TYPE_CHECKING:
     from memflush_jupyter.models.offline.conversation import Conversation
 
 _ASKING = frozenset(
-    """remember recall remind said say tell told decide decided decision mentioned mention ask asked find found earlier previously before start beginning last ago was were did
-    first very original initially agree agreed choose chose use used write wrote again session conversation chat talk talked yesterday week know preference prefer prompt turn
-    question message request answer still something anything after before because reply""".split()
+    """
+    remember recall remind said say tell told decide decided decision mentioned mention ask asked find found earlier previously before start
+    beginning last ago was were did first very original initially agree agreed choose chose use used write wrote again session conversation
+    chat talk talked yesterday week know preference prefer prompt turn question message request answer still something anything after before
+    because reply
+    """.split()
 )
 _FIRST = re.compile(r"\b(?:very )?first\b|\bat the (?:start|beginning)\b|\binitially\b|\boriginally\b|最初|第一个|一开始", re.IGNORECASE)
-_TAG = re.compile(r"^\[(?P<ref>[^\]\s]+(?:#(?P<sequence>\d+)| \S+))(?: (?P<who>user|agent|tool))?(?: (?P<date>\d{4}-\d\d-\d\d))?[^\]]*\]\s*")
+_TAG = re.compile(r"^\[(?P<ref>[^\]\s#]+#(?P<sequence>\d+)|note [^\]\s]+|[^\]\s]+)(?: (?P<who>user|agent|tool))?(?: (?P<date>\d{4}-\d\d-\d\d))?[^\]]*\]\s*")
 _MARKUP = re.compile(r"\*\*|^#+ |^[-*] |<!--.*?-->", re.MULTILINE)
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 _ENOUGH = 0.5
 _SHOWN = 3
+_ROOT = 5
+"""Letters by which inflected words are taken for the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +47,8 @@ def asked_words(question: str) -> list[str]:
 
 
 _TELLING = frozenset(
-    "outlier outliers correlation correlations trend missing mean median regression slope distribution effect sigma iqr plot plots round decimals colour color file files name".split()
+    "outlier outliers correlation correlations trend missing mean median regression slope distribution effect sigma iqr "
+    "plot plots round decimals colour color file files name".split()
 )
 
 
@@ -64,7 +70,7 @@ def passages(conversation: Conversation) -> list[Passage]:
     for number, prompt in enumerate(conversation.prompts[:-1]):
         found += _cut(prompt, f"your prompt {number + 1} in this context", 1000 + 2 * number, "user")
     for number, reply in conversation.replies:
-        if number < len(conversation.prompts) - 1:
+        if number < len(conversation.prompts) - 1 and not reply.startswith(("Remembered:", "Noted:", "Already in memory:", "I found this:")):
             found += _cut(reply, f"my answer to prompt {number + 1} in this context", 1001 + 2 * number, "assistant")
     return [passage for passage in found if not _is_question(passage.text)]
 
@@ -93,7 +99,7 @@ def best(question: str, found: list[Passage]) -> list[Passage]:
     scored = []
     for at, passage in enumerate(found):
         theirs = {stem(token.word) for token in tokens(passage.text)}
-        score = sum(word in theirs or (len(word) > 4 and any(w.startswith(word[:5]) for w in theirs)) for word in words) / len(words)  # noqa: PLR2004 - a word's root
+        score = sum(word in theirs or (len(word) >= _ROOT and any(w.startswith(word[:_ROOT]) for w in theirs)) for word in words) / len(words)
         if score >= _ENOUGH:
             scored.append((score, at, passage))
     if not scored:
@@ -119,7 +125,7 @@ def first_request(conversation: Conversation) -> Passage | None:
             if asked:
                 return Passage(asked[1].strip(), "the summary of earlier turns", 0, "user")
         return None
-    own = [prompt for prompt in conversation.prompts[:-1]]
+    own = conversation.prompts[:-1]
     return Passage(own[0], "your first prompt", 0, "user") if own else None
 
 

@@ -9,7 +9,7 @@ from memflush_jupyter.models.offline import figures
 from memflush_jupyter.models.offline.columns import mentions
 from memflush_jupyter.models.offline.complete import complete
 from memflush_jupyter.models.offline.filters import MARK, comparisons, values
-from memflush_jupyter.models.offline.intent import FILE, Kind, details, kind_of
+from memflush_jupyter.models.offline.intent import FILE, Kind, details, kind_of, without_counts
 from memflush_jupyter.models.offline.task import Condition, NeedsInspection, NeedsValues, Preferences, Question, Task
 from memflush_jupyter.models.offline.words import IDLE, english
 
@@ -39,24 +39,27 @@ ANALYSES: frozenset[Kind] = frozenset(
     }
 )
 _BY = re.compile(
-    r"\b(?:by|per|across|among|for each|in each|within each|within|each|every|grouped by|group by|split by|between|separates?|separating|distinguish(?:es)?|discriminates?"
-    r"|differs? (?:by|between|across)|which|broken down by|of each|over|as a function of)\s*(?:the\s+)?(?:different\s+|various\s+|individual\s+|three\s+|two\s+|all\s+)?$",
+    r"\b(?:by|per|across|among|for each|in each|within each|within|each|every|grouped by|group by|split by|between"
+    r"|separates?|separating|distinguish(?:es)?|discriminates?"
+    r"|differs? (?:by|between|across)|which|broken down by|of each|over|as a function of)\s*(?:the\s+)?(?:different\s+"
+    r"|various\s+|individual\s+|three\s+|two\s+|all\s+)?$",
     re.IGNORECASE,
 )
-_AND = re.compile(r"^\s*(?:,|and|or|&|,\s*and)\s*(?:the\s+)?$", re.IGNORECASE)
+_SHORT = 4
+"""Words of a clause that may be a follow-up without saying so."""
 _STRONG_POINTER = re.compile(r"\b(?:it|them|that|this|those|these|same|again|instead)\b", re.IGNORECASE)
 
 Resolution = Task | Question | NeedsValues | NeedsInspection | None
 
 
-def resolve(clause: Clause, kernel: Kernel, previous: Task | None, preferences: Preferences) -> Resolution:
-    """Make a clause definite. ``None``: it asks for nothing this model can do."""
+def resolve(clause: Clause, kernel: Kernel, previous: Task | None, preferences: Preferences, *, default: str = "") -> Resolution:
+    """Make a clause definite. ``None``: it asks for nothing this model can do. ``default``: the frame just loaded."""
     if not kernel.frames:
         kind = kind_of(clause)
         if kind == "unknown" and previous is None:
             return None
         return NeedsInspection() if not kernel.inspected else _no_frame(clause, kernel)
-    frame = _frame(clause, kernel, previous)
+    frame = _frame(clause, kernel, previous, default)
     if isinstance(frame, Question):
         return frame
     return _resolve_in(clause, frame, kernel, previous, preferences)
@@ -66,12 +69,13 @@ def _no_frame(clause: Clause, kernel: Kernel) -> Question:
     named = [name for name in kernel.others if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", clause.written)]
     if named:
         return Question(
-            f"{figures.code(named[0])} is a {kernel.others[named[0]].strip()}, not a data frame. I analyse data frames; `{named[0]}.to_frame()` or `pd.DataFrame({named[0]})` makes one."
+            f"{figures.code(named[0])} is a {kernel.others[named[0]].strip()}, not a data frame. I analyse data frames; "
+            f"`{named[0]}.to_frame()` or `pd.DataFrame({named[0]})` makes one."
         )
     return Question("There is no data frame in the kernel yet. Tell me which file to load, for example “load penguins.csv”.")
 
 
-def _frame(clause: Clause, kernel: Kernel, previous: Task | None) -> Frame | Question:
+def _frame(clause: Clause, kernel: Kernel, previous: Task | None, default: str) -> Frame | Question:
     frames = kernel.frames
     named = [name for name in frames if re.search(rf"(?<![\w.]){re.escape(name)}(?![\w(])(?!\.(?:csv|tsv|xlsx?|json|parquet))", clause.written)]
     sure = [name for name in named if name.casefold() not in IDLE] or named
@@ -93,6 +97,8 @@ def _frame(clause: Clause, kernel: Kernel, previous: Task | None) -> Frame | Que
         return frames[sure[0]]
     if len(frames) == 1:
         return next(iter(frames.values()))
+    if default in frames:
+        return frames[default]
     if previous is not None and previous.frame.name in frames:
         return frames[previous.frame.name]
     fitting = [name for name, frame in frames.items() if any(not m.ambiguous for m in mentions(clause.written, frame.columns))]
@@ -117,82 +123,84 @@ def marked(clause: Clause, frame: Frame, *, frame_named: bool = True) -> tuple[s
 
 
 def _resolve_in(clause: Clause, frame: Frame, kernel: Kernel, previous: Task | None, preferences: Preferences) -> Resolution:
-    if frame.layered:
-        return Question(
-            f"The columns of {figures.code(frame.name)} have several levels (a MultiIndex), which I cannot analyse. Flatten them first, e.g. `{frame.name}.columns = ['_'.join(map(str, c)) for c in {frame.name}.columns]` on a copy."
-        )
     text, found = marked(clause, frame)
     kind = kind_of(clause, text)
-    if kind in {"cannot", "causal"}:
-        return None
     follow = previous if previous is not None and previous.frame.name == frame.name else None
-    ambiguous = next((m for m in found if m.ambiguous), None)
-    if ambiguous is not None and (kind in ANALYSES or follow is not None):
-        words = clause.written[ambiguous.start : ambiguous.end].strip() or "that"
-        names = [column.name for column in ambiguous.candidates]
-        if len(set(names)) == 1:
-            return Question(
-                f"{figures.code(frame.name)} has {len(names)} columns named {figures.code(names[0])}. Rename one of them, so that I can tell them apart."
-            )
-        return Question(f"“{words}” matches several columns of {figures.code(frame.name)}: {figures.listing(names)}. Which one do you mean?")
-    if kind not in ANALYSES and (follow is None or not (found or clause.points_back or len(text.split()) <= 4)):  # noqa: PLR2004 - a follow-up is short
+    short = follow is not None and (found or clause.points_back or len(text.split()) <= _SHORT)
+    if kind in {"cannot", "causal"} or (kind not in ANALYSES and not short):
         return None
+    refused = _cannot_tell(clause, frame, found)
+    if refused is not None:
+        return refused
     columns = [mention.column for mention in found]
     rest, conditions, used = comparisons(text, columns, frame)
-    by, measures = _roles(text, columns, used)
+    by, measures = _roles(kind, text, columns, used)
     read = values(_leftover(rest), frame, columns)
     if not isinstance(read, tuple):
         return read
     more, unexplained = read
     if unexplained:
-        if kind not in ANALYSES:
-            return None
-        return _not_understood(unexplained, frame)
-    filters = (*conditions, *more)
-    measures, filters, by = _values_name_groups(kind, measures, filters, by, text)
-    task = Task(
-        kind,
-        frame,
-        details(re.sub(_M, " \x00 ", text)),
-        tuple(dict.fromkeys(measures)),
-        by,
-        filters,
-        preferences,
-        taken=frozenset({*kernel.frames, *kernel.others} - kernel.ours | {frame.name}),
-    )
+        return _not_understood(unexplained, frame) if kind in ANALYSES else None
+    measures, filters, by = _values_name_groups(kind, measures, (*conditions, *more), by, text)
+    taken = frozenset({*kernel.frames, *kernel.others} - kernel.ours | {frame.name})
+    task = Task(kind, frame, details(re.sub(_M, " \x00 ", text)), tuple(dict.fromkeys(measures)), by, filters, preferences, taken=taken)
+    return _in_context(task, clause, follow)
+
+
+def _cannot_tell(clause: Clause, frame: Frame, found: list[Mention]) -> Question | None:
+    """The question to ask when the frame or a mention allows no single reading."""
+    if frame.layered:
+        return Question(
+            f"The columns of {figures.code(frame.name)} have several levels (a MultiIndex), which I cannot analyse. Flatten them "
+            f"first, e.g. `{frame.name}.columns = ['_'.join(map(str, c)) for c in {frame.name}.columns]` on a copy."
+        )
+    ambiguous = next((mention for mention in found if mention.ambiguous), None)
+    if ambiguous is None:
+        return None
+    said = clause.written[ambiguous.start : ambiguous.end].strip() or "that"
+    names = [column.name for column in ambiguous.candidates]
+    if len(set(names)) == 1:
+        return Question(
+            f"{figures.code(frame.name)} has {len(names)} columns named {figures.code(names[0])}. Rename one of them, so that I can tell them apart."
+        )
+    return Question(f"“{said}” matches several columns of {figures.code(frame.name)}: {figures.listing(names)}. Which one do you mean?")
+
+
+def _in_context(task: Task, clause: Clause, follow: Task | None) -> Task | Question | None:
+    """Complete a task, with what the last one says where it leans on it."""
     if task.kind not in ANALYSES:
         if follow is None or not (task.columns or task.by or task.filters or task.details.stats or clause.points_back):
             return None
         return complete(_continue(task, follow), follow)
     pointing = bool(_STRONG_POINTER.search(clause.text))
-    if follow is not None and (pointing or (task.kind == "plot" and not task.columns) or (clause.points_back and not task.columns)):
+    if follow is not None and (pointing or (not task.columns and (task.kind == "plot" or clause.points_back))):
         task = _inherit(task, follow)
-    return complete(task, follow)
+    return _honest(complete(task, follow), task)
+
+
+def _honest(found: Task | Question, asked: Task) -> Task | Question:
+    """Say which of the columns named play no part in the answer; dropping one in silence would answer another question."""
+    if not isinstance(found, Task):
+        return found
+    used = {*found.columns, found.by, *(condition.column for condition in found.filters)}
+    lost = [column.name for column in (*asked.columns, *([asked.by] if asked.by else [])) if column not in used]
+    return found.with_(notes=(*found.notes, f"Not taken into account: {figures.listing(lost)}.")) if lost else found
+
+
+_READ_ELSEWHERE = re.compile(
+    r"\b\d+(?:\.\d+)?[\s-]*(?:sigmas?|σ|standard deviations?|sds?|bins|decimals?(?: places)?|digits)(?!\w)|\bbins?\s*=?\s*\d+"
+    r"|\b(?:more|bigger|larger|less|fewer|smaller|greater|higher|lower) than\b"
+    r"|\b(?:longest|heaviest|tallest|deepest|oldest|newest|latest|shortest|lightest|youngest|earliest|ascending|descending)\b|σ|'s\b|'",
+    re.IGNORECASE,
+)
 
 
 def _leftover(text: str) -> str:
-    """The text without the numbers that `details` read."""
-    text = re.sub(
-        r"\b(?:top|bottom|first|last)\s+\d+\b|\b\d+(?=\s+(?:\w+\s+)?(?:largest|biggest|highest|smallest|lowest|greatest|longest|heaviest|shortest|lightest|oldest|newest|most|least)\b)",
-        " ",
-        text,
-        flags=re.IGNORECASE,
-    )
-    text = re.sub(
-        r"\b\d+(?:\.\d+)?[\s-]*(?:sigmas?|σ|standard deviations?|sds?|bins|decimals?(?: places)?|digits)\b|\bbins?\s*=?\s*\d+|\b(?:more|bigger|larger|less|fewer|smaller|greater|higher|lower) than\b",
-        " ",
-        text,
-        flags=re.IGNORECASE,
-    )
-    return re.sub(
-        r"\b(?:longest|heaviest|tallest|deepest|oldest|newest|latest|shortest|lightest|youngest|earliest|ascending|descending|σ)\b|'s\b|'",
-        " ",
-        text,
-        flags=re.IGNORECASE,
-    )
+    """The text without the numbers and words that `details` read."""
+    return _READ_ELSEWHERE.sub(" ", without_counts(text))
 
 
-def _roles(text: str, columns: list[Column], used: set[int]) -> tuple[Column | None, list[Column]]:
+def _roles(kind: Kind, text: str, columns: list[Column], used: set[int]) -> tuple[Column | None, list[Column]]:
     """Which mention is the grouping, which are measured: by the words before each."""
     by: Column | None = None
     measures: list[Column] = []
@@ -201,7 +209,8 @@ def _roles(text: str, columns: list[Column], used: set[int]) -> tuple[Column | N
     for start, number in places:
         if number not in used:
             before = text[last:start]
-            if by is None and _BY.search(before) and columns[number].role != "other":
+            pair = kind == "correlation" and re.search(r"\bbetween\s*(?:the\s+)?$", before, re.IGNORECASE)
+            if by is None and not pair and _BY.search(before) and columns[number].role != "other":
                 by = columns[number]
             else:
                 measures.append(columns[number])
@@ -212,7 +221,7 @@ def _roles(text: str, columns: list[Column], used: set[int]) -> tuple[Column | N
 def _values_name_groups(
     kind: Kind, measures: list[Column], filters: tuple[Condition, ...], by: Column | None, text: str
 ) -> tuple[list[Column], tuple[Condition, ...], Column | None]:
-    """ "Compare males and females": values of one column that name the groups. A column named only beside its value is no measure."""
+    """Take values that name the groups ("compare males and females") as the grouping; a column beside its value is no measure."""
     measures = [column for column in measures if not any(f.column == column and f.operator in {"in", "not in"} for f in filters)]
     if by is None and kind in {"compare", "aggregate", "plot", "distribution"}:
         several = [f for f in filters if f.operator == "in" and len(f.values) > 1]
@@ -224,7 +233,8 @@ def _values_name_groups(
 def _not_understood(words: list[str], frame: Frame) -> Question:
     said = ", ".join(f"“{word}”" for word in dict.fromkeys(words))
     return Question(
-        f"I could not match {said} to a column or a value in {figures.code(frame.name)}, and I do not guess. Its columns are {figures.listing([c.name for c in frame.columns], 20)}."
+        f"I could not match {said} to a column or a value in {figures.code(frame.name)}, and I do not guess. Its columns are "
+        f"{figures.listing([c.name for c in frame.columns], 20)}."
     )
 
 
@@ -248,4 +258,6 @@ def _continue(task: Task, previous: Task) -> Task:
 
 def _inherit(task: Task, previous: Task) -> Task:
     """A new analysis of what was looked at before: "plot it", "correlate them", "describe those"."""
+    if task.kind in {"correlation", "regression"} and len(task.columns) == 1 and previous.columns and previous.columns[0] != task.columns[0]:
+        return task.with_(columns=(previous.columns[0], task.columns[0]), filters=task.filters or previous.filters)
     return task.with_(columns=task.columns or previous.columns, by=task.by or previous.by, filters=task.filters or previous.filters)

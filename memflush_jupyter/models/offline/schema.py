@@ -101,7 +101,8 @@ def parse_inspection(text: str) -> tuple[dict[str, Frame], dict[str, str]]:
     """Read an ``inspect_variables`` result: data frames, and the types of everything else."""
     frames: dict[str, Frame] = {}
     others: dict[str, str] = {}
-    name, rows, columns, is_frame = "", None, [], False
+    columns: list[Column] = []
+    name, rows, is_frame = "", None, False
 
     def close() -> None:
         if name and is_frame:

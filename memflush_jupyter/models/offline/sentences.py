@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from memflush_jupyter.models.offline import figures
+from memflush_jupyter.models.offline.intent import FILE
 from memflush_jupyter.models.offline.loading import error_sentence
 
 if TYPE_CHECKING:
@@ -27,11 +28,18 @@ _CAN = """\
 
 def abilities() -> str:
     """What it is and what it can do."""
-    return f"I am the offline analyst: rules, not a language model, so I understand plain data-analysis requests only. I can:\n\n{_CAN}\n\nSet an API key or an endpoint for open questions."
+    return (
+        f"I am the offline analyst: rules, not a language model, so I understand plain data-analysis requests only. I "
+        f"can:\n\n{_CAN}\n\nSet an API key or an endpoint for open questions."
+    )
 
 
-def greeting() -> str:
+def greeting(text: str = "") -> str:
     """A short answer to small talk."""
+    if re.search(r"thank|thx|great|nice|cool|perfect|谢", text, re.IGNORECASE):
+        return "You are welcome."
+    if re.match(r"\W*(?:ok|okay|bye)", text, re.IGNORECASE):
+        return "Good."
     return "Hello. I am the offline analyst, rule-based; ask me about the data in this kernel, or “help” for what I can do."
 
 
@@ -44,7 +52,10 @@ def unknown(text: str) -> str:
 def cannot(text: str, *, causal: bool) -> str:
     """A refusal of what is known to be out of reach."""
     if causal:
-        return "I cannot answer why, what causes what, or what you should do: data alone does not say, and I am rule-based. I can show how columns are associated, for example with “correlation between A and B” or “compare A by B”."
+        return (
+            "I cannot answer why, what causes what, or what you should do: data alone does not say, and I am rule-based. I can "
+            "show how columns are associated, for example with “correlation between A and B” or “compare A by B”."
+        )
     return f"I cannot do that (“{figures.safe(text, 120)}”): I am the rule-based offline model. I can:\n\n{_CAN}"
 
 
@@ -87,22 +98,36 @@ def variables(kernel: Kernel) -> str:
     if not kernel.frames and not kernel.others:
         return "The kernel holds no variables yet."
     lines = [
-        f"- {figures.code(name)}: a data frame, {frame.rows if frame.rows is not None else '?'} rows × {len(frame.columns)} columns: {figures.listing([c.name for c in frame.columns], 10)}"
+        f"- {figures.code(name)}: a data frame, {frame.rows if frame.rows is not None else '?'} rows × {len(frame.columns)} "
+        f"columns: {figures.listing([c.name for c in frame.columns], 10)}"
         for name, frame in kernel.frames.items()
     ]
     lines += [f"- {figures.code(name)}: {figures.safe(kind, 100)}" for name, kind in kernel.others.items() if name not in kernel.ours]
     return "**The kernel holds:**\n\n" + "\n".join(lines)
 
 
-def files(outcome: Outcome, *, ask: bool) -> str:
-    """The files here, the data files of them when a file to load is wanted."""
+def file_names(listing: str) -> list[str]:
+    """The names in a ``list_files`` result, without their sizes."""
+    lines = [line.strip().lstrip("-* ").strip() for line in listing.splitlines() if line.strip() and not line.startswith("…")]
+    return [re.split(r"\s{2,}", line)[0] for line in lines]
+
+
+def data_files(listing: str) -> list[str]:
+    """Those of them that can be loaded."""
+    return [name for name in file_names(listing) if FILE.fullmatch(name)]
+
+
+def files(outcome: Outcome) -> str:
+    """The files here."""
     if outcome.is_error:
         return f"The files could not be listed: {figures.safe(outcome.text, 200)}"
-    names = [line.strip().lstrip("-* ").strip() for line in outcome.text.splitlines() if line.strip()]
-    data = [name for name in names if re.search(r"\.(?:csv|tsv|parquet|xlsx?|json|jsonl)(?:\.gz)?\b", name, re.IGNORECASE)]
-    if ask:
-        return f"Which file shall I load? Data files here: {figures.listing(data, 20)}." if data else "Which file shall I load? I see no data file here."
+    names = file_names(outcome.text)
     return f"Files here: {figures.listing(names, 40)}." if names else "There are no files here."
+
+
+def which_file(names: list[str]) -> str:
+    """Ask which file to load."""
+    return f"Which file shall I load? Data files here: {figures.listing(names, 20)}." if names else "Which file shall I load? I see no data file here."
 
 
 def asks_first_request(question: str) -> bool:

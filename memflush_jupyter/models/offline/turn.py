@@ -24,9 +24,9 @@ from memflush_jupyter.models.offline.schema import Kernel, learn
 from memflush_jupyter.models.offline.task import NeedsInspection, NeedsValues, Question, Task
 
 if TYPE_CHECKING:
-    from memflush_jupyter.models.offline.intent import Kind
+    from memflush_jupyter.models.offline.schema import Frame
 
-_LOOKUPS = 3
+_LOOKUPS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,7 @@ class State:
     conversation: Conversation
     steps: list[Step] = field(default_factory=list)
     previous: Task | None = None
+    loaded: str = ""
 
     @property
     def kernel(self) -> Kernel:
@@ -101,7 +102,7 @@ def _clause(clause: Clause, state: State) -> Talk:
     if kind == "preference":
         return sentences.noted(clause.written)
     if kind in {"greeting", "help"}:
-        return sentences.greeting() if kind == "greeting" else sentences.abilities()
+        return sentences.greeting(clause.written) if kind == "greeting" else sentences.abilities()
     if kind in {"cannot", "causal"}:
         return sentences.cannot(clause.written, causal=kind == "causal")
     if kind == "load" and (file_in(clause.written) or "penguins" in clause.text.lower() or state.previous is None):
@@ -110,10 +111,10 @@ def _clause(clause: Clause, state: State) -> Talk:
         return (yield from _files(state))
     if kind == "inspect":
         return (yield from _inspect(state))
-    return (yield from _analyse(clause, kind, state))
+    return (yield from _analyse(clause, state))
 
 
-def _analyse(clause: Clause, kind: Kind, state: State) -> Talk:
+def _analyse(clause: Clause, state: State) -> Talk:
     conversation = state.conversation
     wishes = preferences([*memory_lines(conversation.system), *conversation.prompts])
     named = file_in(clause.written)
@@ -121,30 +122,39 @@ def _analyse(clause: Clause, kind: Kind, state: State) -> Talk:
         loaded = yield from _load(clause, state)
         if loaded.startswith(sentences.STOP):
             return loaded
-    found = resolve(clause, state.kernel, state.previous, wishes)
     for _ in range(_LOOKUPS):
+        found = resolve(clause, state.kernel, state.previous, wishes, default=state.loaded)
+        if isinstance(found, Task):
+            return (yield from _run(clause, found, state))
         if isinstance(found, NeedsInspection) or (isinstance(found, Question) and not _looked(state)):
-            if not state.offers("inspect_variables"):
-                return sentences.no_tool("inspect_variables")
-            outcomes = yield from call(state, [Call("inspect_variables", {})], "I look at what the kernel holds.")
-            if outcomes[0].is_error:
-                return sentences.STOP + sentences.failed("inspect_variables", outcomes[0])
+            trouble = yield from _look(state)
         elif isinstance(found, NeedsValues):
-            outcomes = yield from call(
-                state, [Call("run_python", {"code": protect(values_code(found.frame), _taken(state))})], "I look up the values of the text columns."
-            )
-            if outcomes[0].is_error:
-                return sentences.STOP + sentences.failed("run_python", outcomes[0], values_code(found.frame))
-            if state.kernel.frames[found.frame.name].values is None:
-                return sentences.unreadable()
+            trouble = yield from _look_up(found.frame, state)
         else:
-            break
-        found = resolve(clause, state.kernel, state.previous, wishes)
-    if isinstance(found, Question):
-        return found.text
-    if not isinstance(found, Task):
-        return sentences.unknown(clause.written)
-    return (yield from _run(clause, found, state))
+            return found.text if found is not None else sentences.unknown(clause.written)
+        if trouble:
+            return trouble
+    return sentences.unknown(clause.written)
+
+
+def _look(state: State) -> Talk:
+    """Inspect the kernel; gives what went wrong, or nothing."""
+    if not state.offers("inspect_variables"):
+        return sentences.no_tool("inspect_variables")
+    outcomes = yield from call(state, [Call("inspect_variables", {})], "I look at what the kernel holds.")
+    return sentences.STOP + sentences.failed("inspect_variables", outcomes[0]) if outcomes[0].is_error else ""
+
+
+def _look_up(frame: Frame, state: State) -> Talk:
+    """Look up the values of text columns; gives what went wrong, or nothing."""
+    code = protect(values_code(frame), _taken(state))
+    if not state.offers("run_python"):
+        return sentences.no_tool("run_python", code)
+    outcomes = yield from call(state, [Call("run_python", {"code": code})], "I look up the values of the text columns.")
+    if outcomes[0].is_error:
+        return sentences.STOP + sentences.failed("run_python", outcomes[0], code)
+    known = state.kernel.frames.get(frame.name)
+    return "" if known is not None and known.values is not None else sentences.unreadable()
 
 
 def _looked(state: State) -> bool:
@@ -184,10 +194,16 @@ def _run(clause: Clause, task: Task, state: State, *, again: bool = True) -> Tal
 def _load(clause: Clause, state: State) -> Talk:
     path = file_in(clause.written)
     package = path is None and "penguins" in clause.text.lower()
-    if path is None and not package:
-        return sentences.STOP + (yield from _files(state, ask=True))
     if not state.offers("run_python"):
         return sentences.no_tool("run_python")
+    if path is None and not package:
+        if not state.offers("list_files"):
+            return sentences.STOP + "Name the file to load, for example “load penguins.csv”."
+        outcomes = yield from call(state, [Call("list_files", {})], "I look for data files.")
+        names = [] if outcomes[0].is_error else sentences.data_files(outcomes[0].text)
+        if len(names) != 1:
+            return sentences.STOP + sentences.which_file(names)
+        path = names[0]
     if not _looked(state) and state.offers("inspect_variables"):
         yield from call(state, [Call("inspect_variables", {})], "First I look at what the kernel holds, so that I overwrite nothing of yours.")
     name = loading.variable(path or "penguins", clause.written, state.kernel)
@@ -203,14 +219,15 @@ def _load(clause: Clause, state: State) -> Talk:
         return sentences.STOP + sentence
     wishes = preferences(state.conversation.prompts)
     state.previous = None
+    state.loaded = name
     return loading.load_answer(path or "palmerpenguins", name, outcome.text, wishes.decimals) or sentences.unreadable()
 
 
-def _files(state: State, *, ask: bool = False) -> Talk:
+def _files(state: State) -> Talk:
     if not state.offers("list_files"):
-        return "Name the file to load, for example “load penguins.csv”." if ask else sentences.no_tool("list_files")
+        return sentences.no_tool("list_files")
     outcomes = yield from call(state, [Call("list_files", {})])
-    return sentences.files(outcomes[0], ask=ask)
+    return sentences.files(outcomes[0])
 
 
 def _inspect(state: State) -> Talk:
@@ -231,7 +248,7 @@ def _remember(text: str, state: State) -> Talk:
     outcomes = yield from call(state, [Call("memory_write", {"notes": [note]})])
     if outcomes[0].is_error:
         return "The note could not be saved: " + figures.safe(outcomes[0].text, 300)
-    return f"Remembered: {note}"
+    return f"Already in memory: {note}" if "Nothing was saved" in outcomes[0].text else f"Remembered: {note}"
 
 
 def _recall(question: str, state: State) -> Talk:

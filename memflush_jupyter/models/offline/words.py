@@ -6,8 +6,12 @@ import re
 from dataclasses import dataclass
 
 _CJK = "\u3400-\u4dbf\u4e00-\u9fff\u3040-\u30ff\uac00-\ud7af"
-_TOKEN = re.compile(rf"[{_CJK}]|\d+(?:\.\d+)?|[^\W\d_]+", re.UNICODE)
+_TOKEN = re.compile(rf"[{_CJK}]|\d+(?:\.\d+)?|(?:(?![{_CJK}])[^\W\d_])+", re.UNICODE)
 _CAMEL = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
+
+
+_LONG = 4
+"""Shorter words keep their last letter: it is no plural's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,48 +40,53 @@ def same_word(left: str, right: str) -> bool:
 
 def stem(word: str) -> str:
     """The word without a plural ending; short words and words in -ss, -us, -is keep theirs."""
-    if len(word) > 4 and word.endswith("ies") and word not in {"species", "series"}:  # noqa: PLR2004 - shorter words are no such plurals
+    if len(word) > _LONG and word.endswith("ies") and word not in {"species", "series"}:
         return word[:-3] + "y"
-    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")) and word not in {"species", "series"}:  # noqa: PLR2004 - as above
+    if len(word) > _LONG and word.endswith(("xes", "ches", "shes", "sses")):
+        return word[:-2]
+    if len(word) >= _LONG and word.endswith("s") and not word.endswith(("ss", "us", "is")) and word not in {"species", "series"}:
         return word[:-1]
     return word
 
 
 IDLE = frozenset(
     """
-    a an the of in on for to from with by per and or then also please just now me my our us we i you your it its them their this that these those is are was were be been
-    do does did can could would should will shall may might have has had there here what which who how whose when where as at into over under between among across within
-    against versus vs about each every all any some both either more most least very much many than so if not no yes ok okay only same other different various given
-    using use used show shows tell give get find see look let make made print display list want need like compute calculate determine work out up down know check take
-    data dataset dataframe frame table column columns variable variables field fields value values row rows record records observation observations entry entries sample
-    samples case cases measurement measurements measure measures numeric numerical numbers number feature features group groups category categories class classes kind kinds
-    type types level levels one ones thing things result results level overall total whole entire full current present
-    plot plots plotted chart charts graph graphs figure figures draw visualise visualize picture histogram histograms hist bar bars scatter scatterplot line lines box boxplot
-    boxplots boxes whisker barplot barchart linear point points diagram matplotlib seaborn pandas numpy title titles label labels labelled labeled axis axes colour color
-    mean means average averages median medians sum sums minimum min maximum max std standard deviation deviations variance var count counts counted unique distinct nunique range
-    statistics stats statistic summary summaries summarise summarize describe description profile overview explore analyse analyze analysis info information structure
-    missing null nulls nan nans na empty incomplete complete gaps gap blank blanks
-    distribution distributions distributed spread shape shaped skew skewed quantile quantiles percentile percentiles decile deciles histogramme frequency frequencies often common
-    compare compares comparing comparison comparisons differ differs difference differences differ separate separates separating separation distinguish distinguishes
-    discriminate discriminates vary varies variation best strongest strongly clearly well effect size sizes eta squared rank ranked ranking ranks order ordered sorted sort
-    correlate correlates correlated correlation correlations relation relations relationship relationships related association associated associations matrix pearson
-    spearman pairwise pair pairs link linked coefficient coefficients heatmap
-    outlier outliers outlying anomaly anomalies anomalous unusual extreme extremes iqr sigma rule interquartile method
-    trend trends time times temporal change changes changed develop developed development evolve evolved evolution year years yearly annual annually month months monthly
-    day days daily week weeks weekly quarter quarters quarterly
-    top bottom largest biggest highest lowest smallest greatest high low big small large first last head tail preview
-    regression regress regressed fit fitted fitting least squares predict predicts predicted prediction slope intercept model straight depend depends dependence function
-    explain explains
-    group grouped grouping split breakdown broken break groupwise per
-    against excluding exclude except without ignoring ignore drop dropping filter filtered restrict restricted limited subset
-    again instead too well as follows please quick quickly brief briefly simple simply interesting anything something everything
-    load loaded read open import csv tsv excel parquet json file files xlsx
-    round rounded decimals decimal places place digits
-    s t re m d ve ll hello hi hey thanks thank
-    come comes happen happens look looks go goes going does doing seem seems exist exists available contain contains inside
-    variables kernel memory notebook namespace workspace defined dtype dtypes name names named called
+    a an the of in on for to from with by per and or then also please just now me my our us we i you your it its them their this that these those is
+    are was were be been do does did can could would should will shall may might have has had there here what which who how whose when where as at
+    into over under between among across within against versus vs about each every all any some both either more most least very much many than so if
+    not no yes ok okay only same other different various given using use used show shows tell give get find see look let make made print display list
+    want need like compute calculate determine work out up down know check take data dataset dataframe frame table column columns variable variables
+    field fields value values row rows record records observation observations entry entries sample samples case cases measurement measurements
+    measure measures numeric numerical numbers number feature features group groups category categories class classes kind kinds type types level
+    levels one ones thing things result results overall total whole entire full current present plot plots plotted chart charts graph graphs figure
+    figures draw visualise visualize picture histogram histograms hist bar bars scatter scatterplot line lines box boxplot boxplots boxes whisker
+    barplot barchart linear point points diagram matplotlib seaborn pandas numpy title titles label labels labelled labeled axis axes colour color
+    mean means average averages median medians sum sums minimum min maximum max std standard deviation deviations variance var count counts counted
+    unique distinct nunique range statistics stats statistic summary summaries summarise summarize describe description profile overview explore
+    analyse analyze analysis info information structure missing null nulls nan nans na empty incomplete complete gaps gap blank blanks distribution
+    distributions distributed spread shape shaped skew skewed quantile quantiles percentile percentiles decile deciles histogramme frequency
+    frequencies often common compare compares comparing comparison comparisons differ differs difference differences separate separates separating
+    separation distinguish distinguishes discriminate discriminates vary varies variation best strongest strongly clearly well effect size sizes eta
+    squared rank ranked ranking ranks order ordered sorted sort correlate correlates correlated correlation correlations relation relations
+    relationship relationships related association associated associations matrix pearson spearman pairwise pair pairs link linked coefficient
+    coefficients heatmap outlier outliers outlying anomaly anomalies anomalous unusual extreme extremes iqr sigma rule interquartile method trend
+    trends time times temporal change changes changed develop developed development evolve evolved evolution year years yearly annual annually month
+    months monthly day days daily week weeks weekly quarter quarters quarterly top bottom largest biggest highest lowest smallest greatest high low
+    big small large first last head tail preview regression regress regressed fit fitted fitting squares predict predicts predicted prediction slope
+    intercept model straight depend depends dependence function explain explains grouped grouping split breakdown broken break groupwise excluding
+    exclude except without ignoring ignore drop dropping filter filtered restrict restricted limited subset again instead too follows quick quickly
+    brief briefly simple simply interesting anything something everything load loaded read open import csv tsv excel parquet json file files xlsx
+    round rounded decimals decimal places place digits s t re m d ve ll hello hi hey thanks thank live lives living coloured colored colouring beyond
+    share shares proportion percentage percentages occur occurs occurring detect detects identify highlight mark exactly roughly quite really actually
+    maybe perhaps currently still already lets let's want'd able along together separately respectively general particular specific certain main major
+    minor key possible potential possibly distinctly differently similar similarly equal equals unequal spread-out wide broad typical typically normal
+    normally standardly average-wise rather around approximately near nearby next previous prior later early earlier late further additional extra
+    another others else because since until during while whether though although report provides provide return returns output outputs inspect examine
+    examining investigate study studying look-up help task question answer request come comes happen happens looks go goes going doing seem seems
+    exist exists available contain contains inside kernel memory notebook namespace workspace defined dtype dtypes name names named called
     """.split()
 )
+"""Words that name no data: a request may hold them, and nothing need explain them."""
 
 _CHINESE = (
     ("多少种不同的", " how many distinct "),
@@ -180,7 +189,8 @@ _CHINESE = (
     ("谢谢", " thanks "),
 )
 _CHINESE_IDLE = re.compile(
-    "哪些|哪个|什么|测量|指标|变量|数据框|数据集|数据|之间|关系|请问|请|帮我|给我|看看|显示|列出|计算|求|一下|是|的|有|在|里|中|了|吗|呢|个|名|行|列|值|多少|我|想|要|能|最|与否|如何|怎么样|怎样|之|间|它|们|用|把|将|为|做|图|一|张|所有|全部|组|间|种|以|间"
+    "哪些|哪个|什么|测量|指标|变量|数据框|数据集|数据|之间|关系|请问|请|帮我|给我|看看|显示|列出|计算|求|一下|是|的|有|在|里|中|了|吗|呢|个|名|行|列|值|多少|我|想|要|能|最|与否|如何|怎么样"
+    "|怎样|之|间|它|们|用|把|将|为|做|图|一|张|所有|全部|组|间|种|以|间"
 )
 
 
