@@ -7,10 +7,17 @@ Secrets are never options: only the *name* of the environment variable that hold
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from traitlets import Bool, Dict, Enum, Float, Int, List, TraitError, Unicode, Union, validate
 from traitlets.config import Configurable
+
+from memflush_jupyter.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ENVIRONMENT_PREFIX = "MEMFLUSH_"
 
 _SIZE = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([kmg]i?b?|b)?\s*$", re.IGNORECASE)
 _FACTORS = {"": 1, "b": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
@@ -126,3 +133,19 @@ class MemFlush(Configurable):
     @validate("force_flush_transcript_bytes")
     def _size(self, proposal: Any) -> int:
         return parse_size(proposal["value"])
+
+    def apply_environment(self, environ: Mapping[str, str]) -> None:
+        """Set options from variables such as ``MEMFLUSH_MODEL``; they win over configuration files, and ``%config`` over them.
+
+        Raises:
+            ConfigError: a value does not fit its option; the sentence names the variable.
+        """
+        for name, trait in self.traits(config=True).items():
+            text = environ.get(f"{ENVIRONMENT_PREFIX}{name.upper()}")
+            if text is None:
+                continue
+            try:
+                self.set_trait(name, trait.from_string(text))
+            except (TraitError, ValueError, SyntaxError) as error:
+                message = f"The environment variable {ENVIRONMENT_PREFIX}{name.upper()} cannot be used: {error}"
+                raise ConfigError(message) from error

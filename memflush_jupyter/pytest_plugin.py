@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 
     from memflush_jupyter.testing.guard import PaidApiGuard
     from memflush_jupyter.testing.server import FakeMessagesServer
+    from memflush_jupyter.testing.validation_runs import ValidationRun
 
 _GUARD_OPTION = "memflush_guard"
 _MEMORY_OPTION = "memflush_memory"
 _guard = pytest.StashKey["PaidApiGuard"]()
+_runs: pytest.StashKey[dict[Path, ValidationRun]] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -38,10 +40,30 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Take the guard down."""
+    """Take the guard down, and throw the copies of memory away."""
     guard = config.stash.get(_guard, None)
     if guard is not None:
         guard.uninstall()
+    for run in config.stash.get(_runs, {}).values():
+        run.close()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
+    """Around the start of a notebook's kernel under ``--nbval``: a throw-away memory, its declared clock, no key (P9)."""
+    if type(item).__name__ != "IPyNbCell":
+        return (yield)
+    from memflush_jupyter.testing.validation_runs import ValidationRun
+
+    runs = item.config.stash.setdefault(_runs, {})
+    notebook = Path(item.path)
+    if notebook not in runs:
+        runs[notebook] = ValidationRun(notebook, memory=str(item.config.getini(_MEMORY_OPTION)))
+    runs[notebook].enter()
+    try:
+        return (yield)
+    finally:
+        runs[notebook].leave()
 
 
 def _refuse(sentence: str) -> None:

@@ -7,6 +7,7 @@ It hangs on the shell (``ip.memflush_session``); there is no global state. The f
 from __future__ import annotations
 
 import logging
+import os
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
@@ -54,6 +55,7 @@ class Session:
     def __init__(self, ip: Any, config: MemFlush | None = None, folder: Path | None = None) -> None:
         self.ip = ip
         self.config = config or MemFlush(parent=ip)
+        self.config.apply_environment(os.environ)
         self.folder = (folder or Path.cwd()).resolve()
         self.worker = BackgroundWorker()
         self.interrupts = Interrupts()
