@@ -81,7 +81,9 @@ def fill(store: TraceStore, trace: str, texts: list[str]) -> list[float]:
     seconds = []
     for number, text in enumerate(texts):
         start = time.perf_counter()
-        message = store.append(trace, role="assistant" if number % 2 else "user", kind="reply" if number % 2 else "prompt", content=[{"type": "text", "text": text}])
+        message = store.append(
+            trace, role="assistant" if number % 2 else "user", kind="reply" if number % 2 else "prompt", content=[{"type": "text", "text": text}]
+        )
         seconds.append(time.perf_counter() - start)
         if number % COMPACT_EVERY == COMPACT_EVERY - 100:
             store.record_compaction(trace, content=[{"type": "text", "text": "summary"}], tokens=5, meta={"first_kept": message.sequence - 50})
@@ -103,7 +105,7 @@ def uncapped(path: Path, question: str) -> tuple[list[int], float]:
     """Message ids by plain BM25 over every term, and the seconds it took."""
     raw = sqlite3.connect(path)
     start = time.perf_counter()
-    match = " OR ".join(f'"{word}"' for word in fulltext.split(question).replace("?", "").split())
+    match = " OR ".join(f'"{word}"' for word in fulltext.query_terms(question))
     rows = raw.execute("SELECT rowid FROM search_index WHERE search_index MATCH ? ORDER BY rank LIMIT 10", (match,)).fetchall()
     seconds = time.perf_counter() - start
     raw.close()
@@ -131,56 +133,72 @@ def main() -> None:
     row("measure", "ours", "floor (bare sqlite3)", None, "goal")
     row("-" * 44, "-" * 22, "-" * 22, None, "-" * 18)
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        path = folder / "store.sqlite3"
-        plain, with_text = commit_floor(folder, texts[:2000])
-        store = TraceStore.open(path, clock=SystemClock())
-        trace = store.create_trace(identity="bench").id
-        commits = fill(store, trace, texts)
-        for label, floor in (("row alone", plain), ("row and full text", with_text)):
-            ratio = statistics.median(commits[:2000]) / statistics.median(floor)
-            row(f"commit, median of first 2,000 / {label}", milliseconds(commits[:2000]), milliseconds(floor), ratio, "<= 1 ms")
-        row("commit, median of the last 2,000", milliseconds(commits[-2000:]), "", None, "<= 1 ms")
-        row("commit, 99th percentile of all", milliseconds(commits, 0.99), milliseconds(with_text, 0.99), None, "")
-        store.close()
-
-        resumes, floors, whole = [], [], []
-        for _ in range(15):
-            start = time.perf_counter()
-            store = TraceStore.open(path, clock=SystemClock())
-            store.trace(trace)
-            messages = store.path(trace)
-            resumes.append(time.perf_counter() - start)
-            store.close()
-            floors.append(resume_floor(path, trace, messages[1].sequence))
-        row(f"resume to ready ({len(messages)} messages in context)", milliseconds(resumes), milliseconds(floors), statistics.median(resumes) / statistics.median(floors), "<= 50 ms")
-        store = TraceStore.open(path, clock=SystemClock())
-        for _ in range(2):
-            start = time.perf_counter()
-            store.path(trace, whole=True)
-            whole.append(time.perf_counter() - start)
-        row("the whole path (export)", milliseconds(whole), "", None, "")
-
-        asked = rng.sample(range(len(questions)), min(options.questions, len(questions)))
-        sequences = {message.content[0]["text"]: message.sequence for message in store.path(trace, whole=True)}
-        ids = dict(sqlite3.connect(path).execute("SELECT sequence, id FROM messages").fetchall())
-        seconds, plain_seconds, found, plain_found = [], [], 0, 0
-        for number in asked:
-            wanted = sequences[texts[number]]
-            start = time.perf_counter()
-            hits = store.search(questions[number], identity="bench", limit=10)
-            seconds.append(time.perf_counter() - start)
-            found += any(hit.sequence == wanted for hit in hits)
-            best, took = uncapped(path, questions[number])
-            plain_seconds.append(took)
-            plain_found += ids[wanted] in best
-        row("recall, median", milliseconds(seconds), milliseconds(plain_seconds), statistics.median(seconds) / statistics.median(plain_seconds), "<= 20 ms")
-        row("recall, 95th percentile", milliseconds(seconds, 0.95), milliseconds(plain_seconds, 0.95), None, "")
-        row("evidence in the first 10 (floor: uncapped BM25)", f"{found / len(asked):.1%}", f"{plain_found / len(asked):.1%}", found / max(1, plain_found), "near uncapped")
-        common = [store_seconds(store, "the value of an object and a function in the class") for _ in range(5)]
-        row("recall of everyday words only, median", milliseconds(common), "", None, "<= 20 ms")
+        path = Path(name) / "store.sqlite3"
+        trace = measure_commits(path, texts)
+        measure_resume(path, trace)
+        measure_recall(path, trace, texts, questions, rng.sample(range(len(questions)), min(options.questions, len(questions))))
         row("size of the file", f"{path.stat().st_size / 1e6:.0f} MB", f"{sum(map(len, texts)) / 1e6:.0f} MB of text", None, "")
+
+
+def measure_commits(path: Path, texts: list[str]) -> str:
+    plain, with_text = commit_floor(path.parent, texts[:2000])
+    store = TraceStore.open(path, clock=SystemClock())
+    trace = store.create_trace(identity="bench").id
+    commits = fill(store, trace, texts)
+    store.close()
+    for label, floor in (("row alone", plain), ("with full text", with_text)):
+        ratio = statistics.median(commits[:2000]) / statistics.median(floor)
+        row(f"commit, median of 2,000 / {label}", milliseconds(commits[:2000]), milliseconds(floor), ratio, "<= 1 ms")
+    row("commit, median of the last 2,000", milliseconds(commits[-2000:]), "", None, "<= 1 ms")
+    row("commit, 99th percentile of all", milliseconds(commits, 0.99), milliseconds(with_text, 0.99), None, "")
+    return trace
+
+
+def measure_resume(path: Path, trace: str) -> None:
+    resumes, floors, whole = [], [], []
+    for _ in range(15):
+        start = time.perf_counter()
+        store = TraceStore.open(path, clock=SystemClock())
+        store.trace(trace)
+        messages = store.path(trace)
+        resumes.append(time.perf_counter() - start)
         store.close()
+        floors.append(resume_floor(path, trace, messages[1].sequence))
+    ratio = statistics.median(resumes) / statistics.median(floors)
+    row(f"resume to ready ({len(messages)} in context)", milliseconds(resumes), milliseconds(floors), ratio, "<= 50 ms")
+    store = TraceStore.open(path, clock=SystemClock())
+    for _ in range(2):
+        start = time.perf_counter()
+        store.path(trace, whole=True)
+        whole.append(time.perf_counter() - start)
+    store.close()
+    row("the whole path (export)", milliseconds(whole), "", None, "")
+
+
+def measure_recall(path: Path, trace: str, texts: list[str], questions: list[str], asked: list[int]) -> None:
+    store = TraceStore.open(path, clock=SystemClock())
+    sequences = {message.content[0]["text"]: message.sequence for message in store.path(trace, whole=True)}
+    raw = sqlite3.connect(path)
+    ids = dict(raw.execute("SELECT sequence, id FROM messages").fetchall())
+    raw.close()
+    seconds, plain_seconds, found, plain_found = [], [], 0, 0
+    for number in asked:
+        wanted = sequences[texts[number]]
+        start = time.perf_counter()
+        hits = store.search(questions[number], identity="bench", limit=10)
+        seconds.append(time.perf_counter() - start)
+        found += any(hit.sequence == wanted for hit in hits)
+        best, took = uncapped(path, questions[number])
+        plain_seconds.append(took)
+        plain_found += ids[wanted] in best
+    row("recall, median", milliseconds(seconds), milliseconds(plain_seconds), statistics.median(seconds) / statistics.median(plain_seconds), "<= 20 ms")
+    row("recall, 95th percentile", milliseconds(seconds, 0.95), milliseconds(plain_seconds, 0.95), None, "")
+    row(
+        "evidence in the first 10 / uncapped BM25", f"{found / len(asked):.1%}", f"{plain_found / len(asked):.1%}", found / max(1, plain_found), "near uncapped"
+    )
+    common = [store_seconds(store, "the value of an object and a function in the class") for _ in range(5)]
+    row("recall by everyday words only, median", milliseconds(common), "", None, "<= 20 ms")
+    store.close()
 
 
 def store_seconds(store: TraceStore, question: str) -> float:

@@ -71,7 +71,7 @@ class Cleaner:
     def _block(self, block: Block) -> Block:
         if block.get("type") in {"thinking", "redacted_thinking"}:
             return dict(block)
-        return {key: self._field(key, item) for key, item in block.items()}
+        return {storable(key): self._field(key, item) for key, item in block.items()}
 
     def _field(self, key: str, item: Any) -> Any:
         if key in _PROTOCOL:

@@ -139,13 +139,11 @@ class Database:
             migrations.upgrade(self, found or "")
 
     def _revision(self) -> str | None:
-        rows = self._raw.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name IN ('alembic_version', 'traces')").fetchall()
-        if not rows:
-            others = self._raw.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-            if others:
-                raise TraceError(f"The file {self.name} is a database of another program, not a trace store. Choose another place for it.")
+        """The store's revision, empty before the first one; ``None`` for an empty file."""
+        tables = {str(name) for (name,) in self._raw.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if not tables:
             return None
-        if ("alembic_version",) not in rows:
-            return ""
+        if "alembic_version" not in tables or (len(tables) > 1 and "traces" not in tables):
+            raise TraceError(f"The file {self.name} is a database of another program, not a trace store. Choose another place for it.")
         row = self._raw.execute("SELECT version_num FROM alembic_version").fetchone()
         return str(row[0]) if row else ""

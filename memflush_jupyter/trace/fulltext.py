@@ -43,7 +43,10 @@ def _special(character: str, start: str) -> re.Pattern[str]:
 
 
 # Python's \w leaves out combining marks, which would cut Hindi, Arabic or decomposed Latin words.
-_CHARACTER = r"[\w\u0300-\u036f\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff\u0f00-\u0fff]"
+_MARKS = r"\u0300-\u036f\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff\u0f00-\u0fff"
+_CHARACTER = rf"[\w{_MARKS}]"
+# What no word is made of; the tokeniser's own tables differ from Python's in rare characters, so it is shown none of them.
+_NO_WORD = re.compile(rf"[^\w{_MARKS}{_SPACELESS}]+")
 _SPECIAL = _special(_CHARACTER, f"(?<!{_CHARACTER})")
 _SPECIAL_ASCII = _special(r"\w", r"\b")
 _WORD = re.compile(f"{_CHARACTER}+")
@@ -69,7 +72,7 @@ def split(text: str) -> str:
     """Return ``text`` with everything the tokeniser would not understand replaced by terms; the rest stays as it is."""
     if text.isascii():
         return _without_compounds(text)
-    return _without_compounds(_RUN.sub(_pairs, unicodedata.normalize("NFKC", text)))
+    return _NO_WORD.sub(" ", _without_compounds(_RUN.sub(_pairs, unicodedata.normalize("NFKC", text))))
 
 
 def query_terms(query: str) -> list[str]:

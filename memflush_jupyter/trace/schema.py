@@ -115,7 +115,7 @@ locks = Table(
 )
 
 # Marks are token characters so that the vowel signs of Indic and South-East Asian scripts do not cut their words.
-TOKENIZER: Final = "porter unicode61 remove_diacritics 2 categories 'L* N* M* Co'"
+TOKENIZER: Final = "porter unicode61 remove_diacritics 2 categories 'L* N* M*'"
 # Contentless: the index holds terms only, the text stays in `messages` and `notes`.
 FULL_TEXT: Final = (
     f"CREATE VIRTUAL TABLE search_index USING fts5(body, content='', tokenize=\"{TOKENIZER}\")",

@@ -45,7 +45,7 @@ _WALK_ROWS = text(
 )
 _TRACE = select(traces).where(traces.c.id == bindparam("id"))
 _TRACES_BY_PREFIX = text("SELECT id FROM traces WHERE substr(id, 1, length(:prefix)) = :prefix ORDER BY number LIMIT 3")
-_PLACE = select(messages.c.mark, messages.c.on_path).where(messages.c.trace == bindparam("trace_id"), messages.c.sequence == bindparam("at"))
+_PLACE = select(messages.c.mark, messages.c.branch).where(messages.c.trace == bindparam("trace_id"), messages.c.sequence == bindparam("at"))
 _INSERT = insert(messages)
 _ADVANCE = (
     update(traces)
@@ -102,10 +102,10 @@ def append(
     """Insert a message with its index row; on ``main`` the head moves to it. Returns its sequence and its parent's."""
     sequence = int(trace.last_sequence) + 1
     follows = trace.head if parent == "head" else parent
-    mark = _mark(connection, trace.id, follows)
     main = branch == "main"
+    mark = _mark(connection, trace.id, follows, main=main)
     if main and follows != trace.head:
-        _move(connection, trace.id, trace.head, follows)
+        turn(connection, trace, follows, now)
     inserted = connection.execute(
         _INSERT,
         {
@@ -159,13 +159,18 @@ def in_order(mark: int, found: Sequence[Message], first_kept: int | None) -> lis
 
 
 def rewind(connection: Connection, trace: Row[Any], sequence: int | None, now: str) -> None:
-    """Move the head.
+    """Move the head to a message of the main branch, or before the first."""
+    if sequence is not None and message_row(connection, trace.id, sequence).branch != "main":
+        raise TraceError(f"Message {sequence} of trace {trace.id} is on a side branch; the conversation cannot be rewound to it.")
+    turn(connection, trace, sequence, now)
+
+
+def turn(connection: Connection, trace: Row[Any], sequence: int | None, now: str) -> None:
+    """Let the main path end at ``sequence``.
 
     Turning to a branch that was left earlier, ``flushed_through`` goes back to where the branches part: later messages of that branch
     may have been left before a flush saw them, and must not count as covered (P1).
     """
-    if sequence is not None and message_row(connection, trace.id, sequence).branch != "main":
-        raise TraceError(f"Message {sequence} of trace {trace.id} is on a side branch; the conversation cannot be rewound to it.")
     values: dict[str, Any] = {"head": sequence, "updated_at": now}
     fork = _move(connection, trace.id, trace.head, sequence)
     if fork != sequence and trace.flushed_through is not None and (fork is None or fork < trace.flushed_through):
@@ -173,12 +178,14 @@ def rewind(connection: Connection, trace: Row[Any], sequence: int | None, now: s
     connection.execute(update(traces).where(traces.c.id == trace.id).values(**values))
 
 
-def _mark(connection: Connection, trace: str, sequence: int | None) -> int | None:
+def _mark(connection: Connection, trace: str, sequence: int | None, *, main: bool = False) -> int | None:
     if sequence is None:
         return None
     place = connection.execute(_PLACE, {"trace_id": trace, "at": sequence}).first()
     if place is None:
         raise TraceError(f"Trace {trace} has no message {sequence}.")
+    if main and place.branch != "main":
+        raise TraceError(f"Message {sequence} of trace {trace} is on a side branch; the conversation cannot go on from it.")
     return None if place.mark is None else int(place.mark)
 
 

@@ -27,19 +27,19 @@ def config() -> Config:
 
 
 def upgrade(database: Database, found: str) -> None:
-    """Lead a store from revision ``found`` up to the present one, in one transaction.
+    """Lead a store from revision ``found`` (empty: before the first) up to the present one, in one transaction.
 
     Raises:
-        TraceError: the store was written by a newer version, or is no trace store.
+        TraceError: the store was written by a newer version.
     """
     from alembic import command
     from alembic.script import ScriptDirectory
 
     settings = config()
     known = {script.revision for script in ScriptDirectory.from_config(settings).walk_revisions()}
-    if found not in known:
+    if found and found not in known:
         raise TraceError(
-            f"The trace store {database.name} was written by a newer version of memflush-jupyter (schema {found or 'unknown'}; this version knows "
+            f"The trace store {database.name} was written by a newer version of memflush-jupyter (schema {found}; this version knows "
             f"{schema.REVISION}). Upgrade with 'pip install --upgrade memflush-jupyter'; nothing was changed."
         )
     with database.write() as connection:

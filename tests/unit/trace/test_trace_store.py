@@ -8,6 +8,7 @@ import pytest
 
 from memflush_jupyter.clock import FixedClock, SystemClock
 from memflush_jupyter.errors import TraceError
+from memflush_jupyter.trace.database import Database
 from memflush_jupyter.trace.models import Note, Usage
 from memflush_jupyter.trace.store import TraceStore
 
@@ -410,8 +411,6 @@ def test_lock_has_one_owner_until_released(store, path, clock):
 def test_lock_goes_over_when_its_heartbeat_is_stale(path, clock, later, taken):
     """B6: by the machine's clock, the declared one stands still; also when that clock was set back."""
     now = [1000.0]
-    from memflush_jupyter.trace.database import Database  # noqa: PLC0415 - the store's own parts, to hand in a clock
-
     store = TraceStore(Database(path), clock=clock, wall=lambda: now[0])
     assert store.acquire("flush", "a", stale_after_s=60)
     now[0] += later
@@ -478,3 +477,12 @@ def test_store_in_memory_works_like_one_on_disk(clock):
     store.close()
     with pytest.raises(TraceError, match="closed"):
         store.trace(trace)
+
+
+def test_conversation_cannot_go_on_from_a_side_branch(store, trace, say):
+    """C10: what a flush said never becomes part of the main path."""
+    say("one")
+    aside = say("x", branch="flush-1", kind="instruction")
+    with pytest.raises(TraceError, match="cannot go on"):
+        say("two", parent=aside)
+    assert store.trace(trace).last_sequence == aside
