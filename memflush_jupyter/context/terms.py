@@ -5,9 +5,12 @@ from __future__ import annotations
 import functools
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from memflush_jupyter.context.stopwords import CJK, ENGLISH
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 TermKind = Literal["name", "number", "identifier", "word", "cjk"]
 
@@ -27,7 +30,7 @@ _CODE_LINE = re.compile(
   | import\s[\w., ]+$ | from\s[\w.]+\simport\b
   | (?:def|class|for|while|with|if|elif|else|try|except|finally|async)\b.*:$
   | [\w.\[\]'"]+(?:\s*,\s*[\w.]+)*\s*[-+*/]?=[^=]              # assignments
-  | [\w.]+\(.*\)\s*$                                             # calls
+  | [\w.]+\((?:.*\))?\s*$                                           # calls
   | [)\]}]
     """,
     re.VERBOSE,
@@ -35,11 +38,13 @@ _CODE_LINE = re.compile(
 
 
 _PLURALS = (("ies", "y"), ("ied", "y"), ("sses", "ss"), ("shes", "sh"), ("ches", "ch"), ("xes", "x"))
-_ENDINGS = (
-    ("ization", "iz", 3), ("isation", "iz", 3), ("ication", "icat", 3), ("ation", "at", 4), ("acy", "at", 4), ("ment", "", 5), ("ness", "", 4), ("ist", "", 5),
-    ("ing", "", 3), ("ion", "", 4), ("ed", "", 3), ("ly", "", 4), ("er", "", 4), ("or", "", 5), ("al", "", 5), ("ity", "", 4),
+_INFLECTIONS = (("ing", "", 3), ("ed", "", 3), ("ly", "", 4), ("er", "", 4), ("or", "", 5), ("al", "", 5))
+_DERIVATIONS = (
+    ("ization", "", 4), ("isation", "", 4), ("ication", "icat", 3), ("ation", "at", 4), ("ion", "", 4), ("acy", "at", 4), ("ize", "", 5),
+    ("ise", "", 5), ("iz", "", 5),
+    ("is", "", 5), ("ist", "", 5), ("ment", "", 5), ("ness", "", 4), ("ity", "", 4),
 )  # fmt: skip
-"""What English words lose, what they get for it, and how many letters must stand before."""
+"""What English words lose, what they get for it, and how many letters must stand before; one of each kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +100,16 @@ def stem(word: str) -> str:
     else:
         if word.endswith("s") and not word.endswith(("ss", "us", "is")):
             word = word[:-1]
-    for ending, new, least in _ENDINGS:
+    return _bare(_without(_without(word, _INFLECTIONS), _DERIVATIONS))
+
+
+def _without(word: str, endings: Sequence[tuple[str, str, int]]) -> str:
+    for ending, new, least in endings:
         if word.endswith(ending) and len(word) - len(ending) >= least:
             word = word.removesuffix(ending) + new
-            if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz":  # noqa: PLR2004 - as above
-                word = word[:-1]
-            break
-    return _bare(word)
+            doubled = word[-1] == word[-2] and word[-1] not in "lsz"
+            return word[:-1] if doubled else word
+    return word
 
 
 def _bare(word: str) -> str:

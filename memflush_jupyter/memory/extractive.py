@@ -31,6 +31,8 @@ _QUESTION = re.compile(r"[?？]\s*$")
 _MEANING = re.compile(r"[^\W\d_]{4,}|[\u3400-\u9fff]{2}")
 _FEWEST_WORDS, _MOST_WORDS = 4, 60
 _TOPIC_SHARE = 0.6
+LEAST_SCORE = 0.5
+"""Below this a sentence is chatter: thanks, a bare question, a stray number of a tool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +61,9 @@ def rank(spoken: Iterable[Spoken]) -> list[Sentence]:
     """Return the sentences of a conversation, the most telling first; code, tables and what our own recall put in are left out."""
     found = [(sentence, said.origin) for said in spoken for text in _prose(said) for sentence in sentences.split(text)]
     topics = Counter(word for sentence, _ in found for word in set(_MEANING.findall(sentence.lower())))
-    ranked = [
-        Sentence(text, origin, position, _score(text, origin, topics, len(found)))
-        for position, (text, origin) in enumerate(found)
-        if any(character.isalnum() for character in text)
-    ]
-    return sorted(ranked, key=lambda sentence: (-sentence.score, sentence.position))
+    ranked = [Sentence(text, origin, position, _score(text, origin, topics, len(found))) for position, (text, origin) in enumerate(found)]
+    telling = [sentence for sentence in ranked if sentence.score >= LEAST_SCORE]
+    return sorted(telling, key=lambda sentence: (-sentence.score, sentence.position))
 
 
 def choose(ranked: Sequence[Sentence], *, budget: int, count: Callable[[str], int], known: Iterable[str] = ()) -> list[Sentence]:
