@@ -18,9 +18,9 @@ MAX_NOTES = 20
 
 _CLAUSE_END = re.compile(r"[;；，、:：]|,(?=\s)|\s[-–—](?=\s)")
 _BLANK = re.compile(r"\s+")
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _BULLET = re.compile(r"^\s*(?:[-*+•]\s+|\d{1,3}[.)]\s+)")
-_NEW_BULLET = re.compile(r"\n(?=\s*(?:[-*+•]\s+|\d{1,3}[.)]\s+))")
+_NEW_BULLET = re.compile(r"\n(?=[ \t]*(?:[-*+•]\s+|\d{1,3}[.)]\s+))")
 _EMPTY = re.compile(r"[\W_]*")
 
 

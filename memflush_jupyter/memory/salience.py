@@ -31,6 +31,7 @@ Origin = Literal["user", "agent", "tool"]
 HIGH_CONFIDENCE = 0.7
 """Candidates from here on are written by the floor when the model saved nothing (C13)."""
 
+_LONGEST_SENTENCE = 2 * NOTE_LIMIT
 _SECRETS = Redactor({})
 
 
@@ -89,8 +90,8 @@ def _printed(parts: Iterable[Passage]) -> list[Found]:
     for part in parts:
         if part.kind == "code" and not is_labelled(part.text):
             continue
-        for sentence in sentences.split(part.text):
-            result = judge_tool(sentence) if len(sentence) <= NOTE_LIMIT else None
+        for sentence in _sentences(part.text):
+            result = judge_tool(sentence)
             if result:
                 found.append(result)
     return found
@@ -107,27 +108,32 @@ def _prose(parts: Iterable[Passage], origin: Origin) -> list[Found]:
         to_remember = to_remember and bullet
         if bullet:
             previous = ""
-        for index, sentence in enumerate(sentences.split(_unmarked(part.text))):
+        for index, sentence in enumerate(_sentences(part.text)):
             if origin == "user" and points_back(sentence):
                 _upgrade(found, previous)
                 continue
             to_remember = to_remember or (origin == "user" and opens_a_list_to_remember(sentence))
-            result = _judge(sentence, origin, lead=part.lead if index == 0 else "", to_remember=to_remember and bullet)
+            if to_remember and bullet:
+                result = None if is_question(sentence) else Found(sentence, "remember", 0.9)
+            else:
+                result = _judge(sentence, origin, lead=part.lead if index == 0 else "", previous=previous)
             if result is not None:
                 _add(found, result, previous)
             previous = "" if is_question(sentence) else sentence
     return found
 
 
-def _judge(sentence: str, origin: Origin, *, lead: str, to_remember: bool) -> Found | None:
+def _sentences(text: str) -> list[str]:
+    """Return the sentences that are short enough to be meant as one; longer runs are pasted data."""
+    return [sentence for sentence in sentences.split(_unmarked(text)) if len(sentence) <= _LONGEST_SENTENCE]
+
+
+def _judge(sentence: str, origin: Origin, *, lead: str, previous: str) -> Found | None:
     """Judge one sentence; a bullet that is no sentence is read together with the line that introduces it."""
-    judge = judge_user if origin == "user" else judge_agent
-    if to_remember:
-        return None if is_question(sentence) else Found(sentence, "remember", 0.9)
-    if not lead or has_verb(sentence):
-        return judge(sentence)
-    result = judge(f"{lead} {sentence}")
-    return result and Found(f"{lead} {sentence}", result.kind, result.confidence)
+    alone = not lead or has_verb(sentence)
+    text = sentence if alone else f"{lead} {sentence}"
+    result = judge_user(text, known_subject=bool(previous)) if origin == "user" else judge_agent(text)
+    return result if alone or result is None else Found(text, result.kind, result.confidence)
 
 
 def _upgrade(found: list[Found], previous: str) -> None:

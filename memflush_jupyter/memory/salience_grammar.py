@@ -66,13 +66,19 @@ def is_chatter(text: str) -> bool:
 
 
 _AFTER_A_NOUN = frozenset([*AUXILIARIES, "shows", "show", "contains", "holds", "means", "looks", "and", "of", "in"])
+_OPENS_AN_OBJECT = frozenset(
+    [
+        *("the", "a", "an", "my", "our", "your", "this", "that", "these", "those", "it", "them", "all", "each", "every", "any", "some", "me", "us"),
+        *("which", "who", "if", "whether", "what", "how", "why", "when", "where", "for", "with", "by", "to", "in", "on", "at", "from", "only"),
+    ]
+)
 _ASKS = re.compile(r"\b(?:use|add|drop|show|make|take|give)\b", re.IGNORECASE)
 
 
 def is_request(text: str) -> bool:
     """Tell whether a sentence asks for something to be done now."""
     if has_chinese(text[:12]):
-        return bool(noise.REQUEST_ZH.match(text)) and not noise.NOT_REQUEST_ZH.search(text)
+        return bool(noise.REQUEST_ZH.match(text) or noise.URGED_ZH.search(text)) and not noise.NOT_REQUEST_ZH.search(text)
     lead = noise.REQUEST_LEAD.match(text)
     rest = text[lead.end() :] if lead else text
     if noise.REQUEST_PHRASE.match(rest):
@@ -82,7 +88,20 @@ def is_request(text: str) -> bool:
         return False
     if len(words) == 1:
         return True
-    return not (words[1].lower() in _AFTER_A_NOUN or (words[1].isdigit() and not _ASKS.match(words[0])))
+    if words[1].lower() in _AFTER_A_NOUN or (words[1].isdigit() and not _ASKS.match(words[0])):
+        return False
+    return not _is_compound(words[1:4])
+
+
+def _is_compound(after: list[str]) -> bool:
+    """Tell a noun ("Sample size was limited") from a request ("Sample the rows that are new") by what follows soon."""
+    for word in after:
+        lowered = word.lower()
+        if lowered in _OPENS_AN_OBJECT:
+            return False
+        if lowered in AUXILIARIES:
+            return True
+    return False
 
 
 _DESCRIBED_SUBJECT = re.compile(
@@ -102,11 +121,11 @@ _LEAST = 0.5
 _SUREST = 0.85
 
 
-def statement_confidence(text: str) -> float:
+def statement_confidence(text: str, *, known_subject: bool = False) -> float:
     """Return how sure it is that a person's sentence is a fact worth keeping; 0 when it is none.
 
     The sentence is known to be no question, request or chatter. A named subject, a number, a column or file, a
-    comparison make it surer; "it" and "I" make it less sure.
+    comparison make it surer; "I" makes it less sure, and so does "it", unless the sentence before says what that is.
     """
     if not worth(text) or not has_verb(text):
         return 0.0
@@ -115,8 +134,10 @@ def statement_confidence(text: str) -> float:
         confidence += 0.12 if _CHINESE_STATES.search(text) and len(text) > _MIN_STATED else 0.0
     elif _DESCRIBED_SUBJECT.match(text):
         confidence += 0.1
-    elif _VAGUE_SUBJECT.match(text) or _FIRST_PERSON.match(text):
-        confidence -= 0.15
+    elif _VAGUE_SUBJECT.match(text):
+        confidence -= 0.0 if known_subject else 0.15
+    elif _FIRST_PERSON.match(text):
+        confidence -= 0.1
     elif text[0].isupper():
         confidence += 0.1
     if sign.PROPER.search(text) or sign.IDENTIFIER.search(text) or (sign.DOT.search(text) and sign.FILE.search(text)):

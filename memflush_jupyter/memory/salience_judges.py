@@ -28,8 +28,8 @@ class Found:
 # --- a person's sentences -----------------------------------------------------------------------------------------
 
 
-def judge_user(sentence: str) -> Found | None:
-    """Judge a person's sentence."""
+def judge_user(sentence: str, *, known_subject: bool = False) -> Found | None:
+    """Judge a person's sentence. ``known_subject``: the sentence before tells what its "it" is."""
     text = sign.LEAD_OFF.sub("", sentence).strip()
     if not text or noise.INSTRUCTION.search(text):
         return None
@@ -41,7 +41,7 @@ def judge_user(sentence: str) -> Found | None:
         return cut
     if is_question(text):
         return None
-    return _standing(text) or _statement(text)
+    return _standing(text) or _statement(text, known_subject=known_subject)
 
 
 def opens_a_list_to_remember(sentence: str) -> bool:
@@ -106,12 +106,12 @@ def _standing(text: str) -> Found | None:
     return None
 
 
-def _statement(text: str) -> Found | None:
+def _statement(text: str, *, known_subject: bool) -> Found | None:
     """Recognise a fact that a person states; of a request only the files it names are kept."""
     if is_request(text):
         files = list(dict.fromkeys(match.group() for match in sign.FILE.finditer(text)))
         return Found(f"The person works with {_listed(files)}.", "name", 0.55) if files else None
-    confidence = statement_confidence(text)
+    confidence = statement_confidence(text, known_subject=known_subject)
     return Found(text, "finding", confidence) if confidence else None
 
 
@@ -160,9 +160,7 @@ def _agent_statement(text: str) -> Found | None:
         return Found(text, "finding", 0.7 if named or sign.SUPERLATIVE.search(text) else 0.6)
     if sign.PREFERENCE.search(text):
         return Found(text, "preference", 0.55)
-    if not named:
-        return None
-    return Found(text, "finding", 0.7 if sign.SUPERLATIVE.search(text) else 0.5)
+    return Found(text, "finding", 0.7 if named and sign.SUPERLATIVE.search(text) else 0.5) if named or sign.STATES.match(text) else None
 
 
 # --- tool outputs -------------------------------------------------------------------------------------------------

@@ -33,8 +33,9 @@ CHATTER = re.compile(
     _I,
 )
 CHATTER_START = re.compile(
-    r"^(?:thanks?\b|thank you|many thanks|cheers\b|you(?:'re| are) (?:right|welcome|great|awesome|the best|amazing)|(?:that|this|it|these|those|they)(?:'s|"
-    r"'re| is| are| was| were| looks?| seems?| sounds?| works?| worked| helps?| makes?)\s+(?:\w+\s+){0,2}?"
+    r"^(?:(?:hm+|oh|ah|um+|uh|wow|well|ok(?:ay)?)\b[,!. ]*)?(?:thanks?\b|thank you|many thanks|cheers\b|you(?:'re| are) (?:right|welcome|great|awesome|"
+    r"the best|amazing)|(?:that|this|it|these|those|they)(?:'s|"
+    r"'re| is| are| was| were| looks?| seems?| sounds?| works?| worked| helps?| makes?)\s+(?!important|crucial|essential|best to|better to)(?:\w+\s+){0,2}?"
     r"(?:great|good|nice|fine|perfect|awesome|cool|wonderful|lovely|helpful|useful|interesting|weird|strange|odd|ok|okay|better|amazing|wrong|right|"
     r"correct|sense|it|all|enough|well|beautiful|ugly|confusing|clear|not what i|exactly what i|what i)\b|"
     r"i(?:'m| am) (?:not sure|sorry|confused|happy|glad|back|done|ready|going to (?:grab|get|take|have|go)|curious|impressed|off|hungry|tired|here|"
@@ -51,7 +52,7 @@ CHATTER_START = re.compile(
 )
 CHATTER_ZH = re.compile(
     r"^(?:好的?|嗯+|哦|谢谢.{0,6}|多谢.{0,4}|感谢.{0,8}|不错|很好|太好了|太棒了|可以了?|行|没问题|明白了?|知道了|收到|你好.{0,4}|您好.{0,4}|再见|辛苦了?|对的?|是的|没错|继续|厉害|哈+|真棒|挺好的?|看起来不错|有意思|等一下|稍等|"
-    r"我看看|我想想|我先.{0,8}|原来如此|抱歉.{0,6}|不好意思.{0,6}|早上好|晚上好|下午好|晚安|我懂了|我不太?(?:懂|明白|确定|清楚).{0,8}|[，,。.!！~～、\s])++$"
+    r"我看看|我想想|我先.{0,8}|原来如此|抱歉.{0,6}|不好意思.{0,6}|先这样.{0,3}|就这[么样].{0,3}|(?:这|那)个?[图表].{0,8}|早上好|晚上好|下午好|晚安|我懂了|我不太?(?:懂|明白|确定|清楚).{0,8}|[，,。.!！~～、\s])++$"
 )
 REQUEST_VERBS = frozenset(
     [
@@ -94,8 +95,9 @@ REQUEST_ZH = re.compile(
     r"(?:画|绘制|加载|读取|导入|载入|计算|求出?|显示|展示|看|列出|分析|比较|对比|检查|运行|执行|生成|创建|写|做(?:个|一)|统计|筛选|过滤|排序|拟合|训练|预测|打印|解释|总结|告诉|试|查|找"
     r"|给出|保存|删除|去掉|合并|导出|打开|继续|重新|描述|可视化|转换|改成|换成|添加|加上|翻译|演示|介绍|说明一下|算一?下|放大|缩小|调整|分组|汇总)"
 )
+URGED_ZH = re.compile(r"^把|吧[。！!]?$")
 NOT_REQUEST_ZH = re.compile(
-    r"^(?:分析|计算|统计|检查|比较|预测|拟合)(?:结果|显示|表明|发现|得出)|结果(?:是|为|显示|表明)|我们?(?:决定|选择|约定|已经)|必须|不得|禁止|不能"
+    r"^(?:分析|计算|统计|检查|比较|预测|拟合)(?:结果|显示|表明|发现|得出)|结果(?:是|为|显示|表明)|我们?(?:决定|选择|约定|已经)|必须|不得|禁止|不能|不要|所有|统一"
 )
 AGENT_NOISE = re.compile(
     r"^(?:\W*)(?:(?:now|next|first|second|then|ok(?:ay)?|sure|great|alright|good|perfect|certainly|of course|to do (?:this|that|so)|after that|"
@@ -104,7 +106,8 @@ AGENT_NOISE = re.compile(
     r"if you(?:'d| would)? (?:like|want|need|prefer|wish)|feel free|here(?:'s| is| are)\b|below\b|the (?:following|code|cell|plot|figure|chart|"
     r"table) (?:below|above|shows you|uses|will|creates|computes)|you can\b|you could\b|you may\b|you might\b|please\b|thanks?\b|thank you|happy to|"
     r"glad to|sorry\b|i apologi[sz]e|i hope|hope this|let me know|step \d|starting\b|loading\b|running\b|checking\b|"
-    r"looking at\b.*:$|as (?:you can see|an ai|requested)|welcome\b|you're\b|great\b|done\b|ok\b|noted\b|understood\b|got it)"
+    r"looking at\b.*:$|to \w+ (?:this|that|it|your question)\b[^,]*, (?:i|we)\b|as (?:you can see|an ai|requested)|welcome\b|you're\b|great\b|done\b|ok\b|"
+    r"noted\b|understood\b|got it)"
     r"|^(?:好的|接下来|现在|下面|首先|让我|我将|我会|"
     r"我来|我可以|请|如果(?:你|您)|需要我|是否需要|以下是|下面是|这里是|希望|抱歉|很高兴|没问题)",
     _I,

@@ -123,13 +123,14 @@ CONSTRAINT = Sign(
         r"under nda|private|must be|should(?:n'?t| not| never| always| only| be| have| use| contain| include| exclude| go| come| stay| remain)|"
         r"only (?:use|include|the|rows|data|when|if|for|after|before)|do(?:n'?t| not) (?:ever )?(?:use|include|share|change|touch|modify|"
         r"overwrite|delete|publish|show|mention|drop|remove|round|commit|upload|send|report|mix|call|rename|edit|write|assume|trust|ignore|plot|"
-        r"sort|impute|fill|add|print|put|export|store|log|install|exceed)|avoid|under no circumstances|need(?:s)? to be|not (?:to )?be (?:shared|"
+        r"sort|impute|fill|add|print|put|export|store|log|install|exceed)|avoid|important (?:that|to)|crucial|essential|make sure|ensure|"
+        r"under no circumstances|need(?:s)? to be|not (?:to )?be (?:shared|"
         r"used|changed|published|removed)|expires?|expected (?:on|by)|scheduled (?:for|on)|meeting (?:is )?(?:on|at)|presentation is|submission)\b",
         _I,
     ),
     re.compile(
         r"必须|务必|一定要|不能|不可以?|不许|不得|不要|别(?:用|再|把|删|改)|禁止|严禁|截止|期限|最晚|最迟|最多|至少|不超过|不少于|不低于|不高于|"
-        r"只能|只(?:用|保留|看|允许)|应该|应当|需要在|永远(?:不|要)?|从不|绝不|(?:之前|以前|前)(?:完成|提交|交|发|给)|保密|上限|下限|预算"
+        r"只能|只(?:用|保留|看|允许)|应该|应当|需要在|永远(?:不|要)?|从不|绝不|(?:之前|以前|前)要?(?:完成|提交|交|发|给)|保密|上限|下限|预算"
     ),
 )
 FIRM = Sign(
@@ -191,7 +192,7 @@ ACTION = Sign(
         r"merged|renamed|imputed|filled|converted|replaced|capped|recoded|deduplicated|defined as|treated as))",
         _I,
     ),
-    re.compile(r"(?:我|我们)?(?:已经?)?(?:删除|去除|剔除|排除|保留|合并|重命名|填充|转换|替换|清洗|去重|定义|创建|新增)了"),
+    re.compile(r"(?:我|我们)?(?:已经?)?(?:删除|去除|剔除|排除|保留|合并|重命名|填充|转换|替换|清洗|去重|定义|创建|新增)[成为]?了"),
 )
 SAVED = Sign(
     re.compile(
@@ -249,3 +250,4 @@ ORDERS = Sign(
     re.compile(r"记住|必须|以后|从现在起|忽略"),
 )
 DOT = re.compile(r"\.\w")
+STATES = re.compile(r"^(?:the|each|every|all|both|most|no|none)\b.{3,60}?\b(?:is|are|was|were|has|have)\b", _I)

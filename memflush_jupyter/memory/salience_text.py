@@ -37,11 +37,12 @@ _CODE = re.compile(
 )
 _PROSE_AFTER_EQUALS = re.compile(r"=\s*[-+]?[\d.,]+\s*\S*\s+\S+\s+\S+")
 _COLUMNS = re.compile(r"\S(?: {2,}|\t)(?=\S)")
-_CSV = re.compile(r"^[^,\s]*(?:[^,]*),[^\s,]*(?:,[^\s,]*){2,}$")
+_CSV = re.compile(r"^[^,\s]*(?:[^,]*),[^\s,]*(?:,[^\s,]*)+$")
 _NUMBERS_ONLY = re.compile(r"^[\s\d.,;:%eE+\-\[\]()|/NaN<>]+$")
 _INDEX_ROW = re.compile(r"^\s*\S+\s+[-+]?[\d.]+(?:[eE][-+]?\d+)?\s*$")
 _ENDS = (".", "!", "?", "。", "！", "？", ":", "：", ";", "；")
 _WRAPPED = 50
+_LOOKED_AT = 400
 _FEWEST_WORDS = 4
 _PROSE_WORD = re.compile(r"[A-Za-z]{2,}|[\u4e00-\u9fff]")
 _SURE_CODE = re.compile(r"^(?:import|from|print|>>>|%|!)")
@@ -125,6 +126,7 @@ def _continues(before: str, text: str, *, indented: bool) -> bool:
 
 def line_kind(line: str) -> Literal["prose", "code", "skip"]:
     """Tell prose, code, and what is neither (table rows, rules, headings, numbers, error lines)."""
+    line = line[:_LOOKED_AT]
     stripped = line.strip()
     if stripped.startswith("|") or _RULE.match(stripped) or _HEADING.match(line) or _NUMBERS_ONLY.match(stripped) or _ERROR_LINE.match(stripped):
         return "skip"

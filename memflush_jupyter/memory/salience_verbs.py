@@ -61,6 +61,7 @@ _AMBIGUOUS = frozenset(
         "need",
         "play",
         "record",
+        "report",
         "return",
         "review",
         "run",

@@ -22,6 +22,10 @@ _NEVER_END = frozenset(
 
 _BOUNDARY = re.compile(r"[.!?…]+[\"'”’)\]*_`]*(?=\s|$)|[。！？]+[”’」』）)\"]*|(?<=[\u3400-\u9fff])[；;]|[ \t]*\n\s*")
 _LAST_WORD = re.compile(r"[^\s(\[\"'“]+$")
+_LONGEST_WORD = 40
+_LIST_DIGITS = 2
+"""Digits that the number of a list item has: ``1. First``."""
+
 _OPENING = " \t\r\n\"'“‘(["
 
 
@@ -49,14 +53,14 @@ def _ends(text: str, start: int, match: re.Match[str]) -> bool:
         return True
     if len(match.group().rstrip("\"'”’)]*_`")) > 1 and match.group().startswith("..") and _next(text, match.end()).islower():
         return False
-    word_match = _LAST_WORD.search(text, start, match.start())
+    word_match = _LAST_WORD.search(text, max(start, match.start() - _LONGEST_WORD), match.start())
     word = word_match.group().lower() if word_match else ""
     following = _next(text, match.end())
     if word in _ABBREVIATIONS:
         return word not in _NEVER_END and (following.isupper() or not following)
     if len(word) == 1 and word.isalpha() and word_match and word_match.group().isupper():
         return not following
-    if word.isdigit() and len(word) <= 2 and word_match and word_match.start() == start + len(text[start:]) - len(text[start:].lstrip()):  # noqa: PLR2004 - the number of a list item
+    if word.isdigit() and len(word) <= _LIST_DIGITS and match.start() - start < _LONGEST_WORD and text[start : match.start()].strip() == word:
         return not following
     return True
 

@@ -76,7 +76,8 @@ _QUALIFIERS = frozenset(
 )
 _CHINESE_QUALIFIERS = re.compile(r"不|没|无|非|别|未|除|但|如果|若|只|仅|之前|之后|以前|以后|或|例外|否则|当|时")
 _CLAUSE = re.compile(r"[.;:!](?=\s|$)|,\s|[，。；：！]|\s[-–—]+\s|\(|\)")
-_CODE_SPAN = re.compile(r"`+([^`]+)`+")
+_CODE_SPAN = re.compile(r"(?<!`)`{1,3}([^`\n]{1,200})`{1,3}")
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 
 
 def nothing_new(new: str, old: str) -> bool:
@@ -119,7 +120,7 @@ def tokens(text: str) -> tuple[str, ...]:
 
 def _plain(text: str) -> str:
     text = _fold_width(text.strip())
-    text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
+    text = _COMMENT.sub("", text)
     text = _CODE_SPAN.sub(lambda m: f" \x00{m[1]}\x00 ", text)
     text = re.sub(r"\*\*|__(?=\w)|(?<=\w)__(?=\W|$)", "", text)
     for pattern, replacement in _CONTRACTIONS:
