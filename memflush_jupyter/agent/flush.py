@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import uuid
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from memflush_jupyter.agent import prompting
-from memflush_jupyter.agent.branches import SIDE_REPLY_TOKENS, SideJob, ask, chunked, transcript
+from memflush_jupyter.agent.branches import (
+    ESTIMATE_MARGIN,
+    MIN_REPLY_TOKENS,
+    SIDE_REPLY_TOKENS,
+    Continued,
+    Patience,
+    SideJob,
+    ask,
+    chunked,
+    reply_room,
+    transcript,
+)
 from memflush_jupyter.agent.notes import Draft, attribute, sources
 from memflush_jupyter.agent.parts import with_instruction
 from memflush_jupyter.agent.tools.base import check_input
@@ -25,13 +37,16 @@ if TYPE_CHECKING:
 
     from memflush_jupyter.agent.parts import AgentParts
     from memflush_jupyter.events import Event, FlushOutcome
-    from memflush_jupyter.trace.models import Block, WireMessage
+    from memflush_jupyter.trace.models import Block
 
 LOCK_STALE_S = 330.0
 """A flush lock older than the longest flush (300 s) was left by a kill (B6)."""
-FLOOR_CONFIDENCE = 0.6
-"""Candidates at or above this are written when the model did not save them (C13)."""
+_LOCK_POLL_S = 0.1
+_PARTS_OF_WINDOW = (1, 2, 4)
+"""A slim flush that a server finds too long is tried again with chunks for half, then a quarter of the window we believed in."""
 FLOOR_NOTES = 20
+_REPLY_TOKENS = 1024
+"""Room that a flush on the main prefix needs for its notes."""
 
 
 @dataclass(slots=True)
@@ -40,9 +55,8 @@ class _Harvest:
 
     notes: list[str] = field(default_factory=list)
     reason: str = "notes"
-    branch: list[WireMessage] = field(default_factory=list)
+    branch: Continued | None = None
     faults: list[str] = field(default_factory=list)
-    dropped: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +68,7 @@ class FlushResult:
     file: str | None = None
     reason: str = ""
     notes: list[str] = field(default_factory=list)
-    branch: list[WireMessage] = field(default_factory=list)
+    branch: Continued | None = None
 
 
 class Flush:
@@ -64,6 +78,7 @@ class Flush:
         self._parts = parts
         self._emit = emit
         self._owner = f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
+        self._patience = Patience(parts.config.flush_timeout_s, parts.config.flush_total_timeout_s)
 
     async def run(self, job: SideJob) -> FlushResult:
         """Flush what ``job.uncovered`` holds; never raises but for cancellation."""
@@ -72,8 +87,11 @@ class Flush:
         result = FlushResult("cancelled", reason="interrupted")
         try:
             result = await self._locked(job)
+        except MemflushError as error:  # the store itself cannot be used: not even the failure can be recorded (P2)
+            result = FlushResult("failed", reason=self._parts.redact(str(error))[:600])
         except asyncio.CancelledError:
-            self._log(job, result)
+            with contextlib.suppress(MemflushError):
+                self._log(job, result)
             raise
         finally:
             self._emit(MemoryFlushEnd(flush_id, job.trace, result.saved, result.outcome, result.reason, result.file, list(result.notes)))
@@ -81,7 +99,7 @@ class Flush:
 
     async def _locked(self, job: SideJob) -> FlushResult:
         store = self._parts.store
-        lock = f"flush:{job.trace}"
+        lock = _lock(job.trace)
         if not store.acquire(lock, self._owner, stale_after_s=LOCK_STALE_S):
             result = FlushResult("skipped", reason="another flush of this trace is running")
             self._log(job, result)
@@ -89,11 +107,13 @@ class Flush:
         try:
             return await self._flush(job)
         finally:
-            store.release(lock, self._owner)
+            with contextlib.suppress(MemflushError):  # then it goes stale by itself
+                store.release(lock, self._owner)
 
     async def _flush(self, job: SideJob) -> FlushResult:
         assert self._parts.writer is not None  # noqa: S101 - the gate skips a run without memory
         candidates = salience.extract(sources(job.uncovered))
+        self._patience.spent_s = 0.0
         try:
             harvest = await self._harvest(job, [candidate.text for candidate in candidates])
             failure = ""
@@ -119,7 +139,7 @@ class Flush:
         texts, file = list(kept.texts), kept.file
         if config.flush_floor:
             lines = parts.writer.lines()
-            missed = [one for one in candidates if one.confidence >= FLOOR_CONFIDENCE and not limits.covered(one.text, lines)]
+            missed = [one for one in candidates if one.confidence >= salience.HIGH_CONFIDENCE and not limits.covered(one.text, lines)]
             floor = parts.writer.write(job.trace, [Draft(one.text, one.sequence, one.origin, floor=True) for one in missed], limit=FLOOR_NOTES)
             floor_ids, file = floor.ids, file or floor.file
             texts += floor.texts
@@ -152,36 +172,57 @@ class Flush:
         failure: ModelError | None = None
         for model in models:
             try:
-                info = job.info if model == job.model else await self._parts.client.info(model)
-                fits = job.used + prompting.FLUSH_INSTRUCTION_TOKENS + SIDE_REPLY_TOKENS // 2 <= info.window
-                if model == job.model and fits:
-                    return await self._on_prefix(job, candidates)
-                return await self._slim(replace(job, model=model, info=info), candidates)
+                if model == job.model:
+                    return await self._on_own(job, candidates)
+                return await self._slim(replace(job, model=model, info=await self._parts.client.info(model)), candidates)
             except ModelError as error:
                 failure = error
         raise failure or ModelError("No model is configured for the flush.")
 
-    async def _on_prefix(self, job: SideJob, candidates: list[str]) -> _Harvest:
+    async def _on_own(self, job: SideJob, candidates: list[str]) -> _Harvest:
+        """On the turn's own model: on its prefix where that fits; slim where it does not, or where the server says so (B4)."""
+        room = reply_room(job.info, job.used + prompting.FLUSH_INSTRUCTION_TOKENS)
+        if room >= min(_REPLY_TOKENS, job.info.max_output):
+            try:
+                return await self._on_prefix(job, candidates, room)
+            except ModelError as error:
+                if error.kind != "overflow":
+                    raise
+        return await self._slim(job, candidates)
+
+    async def _on_prefix(self, job: SideJob, candidates: list[str], room: int) -> _Harvest:
         """The same system prompt, tools and messages as the main path, so that the provider's cache serves the prefix."""
         instruction = prompting.flush_text(self._parts.config, candidates, self._parts.counter(job.model).text)
-        room = job.info.window - job.used - prompting.FLUSH_INSTRUCTION_TOKENS
         request = ModelRequest(
             model=job.model,
             system=job.frame.system,
             tools=job.frame.tools,
             messages=with_instruction(job.wire, [{"type": "text", "text": instruction}]),
-            max_tokens=max(256, min(SIDE_REPLY_TOKENS, job.info.max_output, room)),
+            max_tokens=room,
             purpose="flush",
         )
         return await self._rounds(job, request, instruction)
 
     async def _slim(self, job: SideJob, candidates: list[str]) -> _Harvest:
         """Only what was not flushed yet, as a transcript in chunks that fit: for another model, or a context that no longer fits."""
-        config, count = self._parts.config, self._parts.counter(job.model).text
+        failure: ModelError | None = None
+        for part in _PARTS_OF_WINDOW:
+            try:
+                return await self._in_chunks(job, candidates, job.info.window // part)
+            except ModelError as error:
+                if error.kind != "overflow":
+                    raise
+                failure = error
+        raise failure or ModelError("The flush does not fit the model.", kind="overflow")
+
+    async def _in_chunks(self, job: SideJob, candidates: list[str], window: int) -> _Harvest:
+        config, counter = self._parts.config, self._parts.counter(job.model)
+        count = counter.text
         tools = [_memory_write_schema(job)]
         instruction = prompting.flush_text(config, candidates, count)
-        reply_room = min(SIDE_REPLY_TOKENS, job.info.max_output, job.info.window // 4)
-        budget = job.info.window - reply_room - count(instruction) - count(prompting.flush_system_text(config)) - 400
+        reply = min(SIDE_REPLY_TOKENS, job.info.max_output, window // 4)
+        fixed = counter.tools(tools) + count(instruction) + count(prompting.flush_system_text(config)) + 100
+        budget = (window - reply) * (ESTIMATE_MARGIN - 1) // ESTIMATE_MARGIN - fixed
         whole = _Harvest()
         for chunk in chunked(transcript(job.uncovered), max(budget, 256), count):
             text = f"<transcript>\n{chunk}\n</transcript>\n\n{instruction}"
@@ -190,7 +231,7 @@ class Flush:
                 system=[{"type": "text", "text": prompting.flush_system_text(config)}],
                 tools=tools,
                 messages=[{"role": "user", "content": [{"type": "text", "text": text}]}],
-                max_tokens=reply_room,
+                max_tokens=reply,
                 purpose="flush",
             )
             part = await self._rounds(job, request, instruction)
@@ -212,7 +253,7 @@ class Flush:
             meta={"reason": job.reason},
         )
         for _ in range(config.flush_max_rounds):
-            reply = await ask(parts.client, request, silence_s=config.flush_timeout_s, total_s=config.flush_total_timeout_s)
+            reply = await ask(parts.client, request, self._patience)
             parts.spending.add(reply, job.info)
             if reply.fault:
                 raise ModelError(reply.fault)
@@ -233,10 +274,14 @@ class Flush:
             results = [self._answer(call, harvest, trusted=reply.trustworthy) for call in calls]
             aside = parts.store.append(job.trace, role="user", kind="results", content=results, parent=aside.sequence, branch="flush")
             branch = [*request.messages, {"role": "assistant", "content": reply.content}, {"role": "user", "content": results}]
-            harvest.branch = branch
+            used = reply.usage.total + parts.counter(job.model).blocks(results) if reply.usage.total else job.info.window
+            harvest.branch = Continued(branch, used)
             if harvest.notes:
                 return harvest
-            request = replace(request, messages=branch)
+            room = reply_room(job.info, used)
+            if room < MIN_REPLY_TOKENS:
+                break
+            request = replace(request, messages=branch, max_tokens=min(request.max_tokens, room))
         harvest.reason = f"no note after {config.flush_max_rounds} rounds"
         return harvest
 
@@ -258,6 +303,21 @@ class Flush:
             harvest.faults.append(f"asked for {asked!r}")
             return _result(call, f"Saved to today's file: {asked!r} cannot be chosen in a flush.", is_error=True)
         return _result(call, f"{len(notes)} received." if notes else "No note was given.", is_error=not notes)
+
+
+def _lock(trace: str) -> str:
+    return f"flush:{trace}"
+
+
+async def wait_for_lock(parts: AgentParts, trace: str) -> bool:
+    """Wait until no flush of the trace runs, in this process or another (B6); ``False`` when none ended in the longest time that one takes."""
+    owner = f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
+    for _ in range(int(LOCK_STALE_S / _LOCK_POLL_S) + 1):
+        if parts.store.acquire(_lock(trace), owner, stale_after_s=LOCK_STALE_S):
+            parts.store.release(_lock(trace), owner)
+            return True
+        await asyncio.sleep(_LOCK_POLL_S)
+    return False
 
 
 class _WriteShape:
