@@ -27,6 +27,10 @@ _TICK_S = 0.1
 _LONGEST_TICK_S = 0.5
 """A tick that took longer was a loop held up by other code (a C extension with the lock): that is nobody's silence."""
 
+MIN_REPLY_TOKENS = 256
+"""Below this room for a reply nothing useful can be answered."""
+ESTIMATE_MARGIN = 16
+"""A sixteenth of what is in use is left free beside the reply: estimates err, and a request over the window is refused whole."""
 SIDE_REPLY_TOKENS = 4096
 TRANSCRIPT_RESULT_CHARS = 3000
 
@@ -56,11 +60,36 @@ class SideJob:
     last_chance: bool = False
 
 
-async def ask(client: ModelClient, request: ModelRequest, *, silence_s: float, total_s: float) -> ModelReply:
+@dataclass(frozen=True, slots=True)
+class Continued:
+    """A side branch so far, for an instruction that rides on it (C12): its messages, and their tokens with the prefix."""
+
+    wire: list[WireMessage]
+    used: int
+
+
+@dataclass(slots=True)
+class Patience:
+    """How long a side branch waits: ``silence_s`` seconds without a piece, ``total_s`` in all its requests together (C4)."""
+
+    silence_s: float
+    total_s: float
+    spent_s: float = 0.0
+
+
+def reply_room(info: ModelInfo, used: int) -> int:
+    """Tokens that a reply may have behind ``used`` ones: what the window leaves, less the margin for estimates.
+
+    Below ``MIN_REPLY_TOKENS`` the request does not fit.
+    """
+    return min(SIDE_REPLY_TOKENS, info.max_output, info.window - used - max(MIN_REPLY_TOKENS, used // ESTIMATE_MARGIN))
+
+
+async def ask(client: ModelClient, request: ModelRequest, patience: Patience) -> ModelReply:
     """Send a request and return the whole reply.
 
     Raises:
-        ModelError: kind ``timeout`` after ``silence_s`` seconds without a piece or ``total_s`` in all; or as the client raises it.
+        ModelError: kind ``timeout`` when ``patience`` is at its end; or as the client raises it.
     """
     heard = asyncio.Event()
 
@@ -73,7 +102,7 @@ async def ask(client: ModelClient, request: ModelRequest, *, silence_s: float, t
         raise ModelError("The model's answer ended without a reply.")
 
     task = asyncio.ensure_future(consume())
-    quiet = total = 0.0
+    quiet = 0.0
     try:
         while True:
             began = time.monotonic()
@@ -81,13 +110,13 @@ async def ask(client: ModelClient, request: ModelRequest, *, silence_s: float, t
             if done:
                 return task.result()
             tick = min(time.monotonic() - began, _LONGEST_TICK_S)
-            total += tick
+            patience.spent_s += tick
             quiet = 0.0 if heard.is_set() else quiet + tick
             heard.clear()
-            if quiet > silence_s:
-                raise ModelError(f"The model said nothing for {silence_s:g} seconds.", kind="timeout")
-            if total > total_s:
-                raise ModelError(f"The model did not finish within {total_s:g} seconds.", kind="timeout")
+            if quiet > patience.silence_s:
+                raise ModelError(f"The model said nothing for {patience.silence_s:g} seconds.", kind="timeout")
+            if patience.spent_s > patience.total_s:
+                raise ModelError(f"The model did not finish within {patience.total_s:g} seconds.", kind="timeout")
     finally:
         if not task.done():
             task.cancel()

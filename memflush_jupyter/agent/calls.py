@@ -41,14 +41,19 @@ class CallRunner:
         interrupted and the answers so far are attached to the ``CancelledError`` as its only argument, so that nothing done is lost.
         """
         results: dict[int, Block] = {}
+
+        async def answer(index: int) -> None:
+            origin = ToolCall(calls[index]["id"], trace, sequence, cell_id, vision)
+            results[index] = self._answer(calls[index], await self._one(calls[index], origin, trusted=trusted), vision=vision)
+
         try:
             for group in self._groups(calls):
                 for index in group:
                     self._emit(ToolStarted(calls[index]["id"], calls[index]["name"], _as_object(calls[index]["input"])))
-                jobs = [self._one(calls[index], ToolCall(calls[index]["id"], trace, sequence, cell_id, vision), trusted=trusted) for index in group]
-                answers = [await jobs[0]] if len(jobs) == 1 else await asyncio.gather(*jobs)
-                for index, result in zip(group, answers, strict=True):
-                    results[index] = self._answer(calls[index], result, vision=vision)
+                if len(group) == 1:
+                    await answer(group[0])
+                else:
+                    await asyncio.gather(*(answer(index) for index in group))
         except (asyncio.CancelledError, KeyboardInterrupt) as error:
             answered = [results.get(index) or self._answer(call, text_result(INTERRUPTED, is_error=True), vision=vision) for index, call in enumerate(calls)]
             raise asyncio.CancelledError(answered) from error

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memflush_jupyter.agent import prompting
-from memflush_jupyter.agent.branches import SIDE_REPLY_TOKENS, ask, chunked, transcript
+from memflush_jupyter.agent.branches import ESTIMATE_MARGIN, MIN_REPLY_TOKENS, SIDE_REPLY_TOKENS, Continued, Patience, ask, chunked, reply_room, transcript
 from memflush_jupyter.agent.notes import sources, spoken_text
 from memflush_jupyter.agent.parts import with_instruction
 from memflush_jupyter.context import compaction
-from memflush_jupyter.errors import MemflushError
+from memflush_jupyter.errors import MemflushError, ModelError
 from memflush_jupyter.memory import salience
 from memflush_jupyter.models.client import ModelRequest
 
@@ -31,6 +31,7 @@ MAX_SUMMARY_TOKENS = 3000
 ROOM_SHARE = 8
 """A summary takes at most this part of the room between prefix and compaction line, so that ordinary turns fit behind it."""
 _WORDS_PER_TOKEN = 0.6
+_INSTRUCTION_TOKENS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +48,9 @@ class Compression:
 
     def __init__(self, parts: AgentParts) -> None:
         self._parts = parts
+        self._patience = Patience(parts.config.flush_timeout_s, parts.config.flush_total_timeout_s)
 
-    async def summarise(self, job: SideJob, cut: compaction.Cut, *, branch: Sequence[WireMessage] = ()) -> Summary:
+    async def summarise(self, job: SideJob, cut: compaction.Cut, *, branch: Continued | None = None) -> Summary:
         """Return a summary of what ``cut`` removes; after three refused tries the extractive one, so that it cannot fail.
 
         ``branch`` is a flush's continuation of the same request: its results ride along with the instruction (C12).
@@ -60,6 +62,7 @@ class Compression:
         budget = max(MIN_SUMMARY_TOKENS, min(MAX_SUMMARY_TOKENS, int(replaced * SUMMARY_SHARE), job.room // ROOM_SHARE))
         salient = salient_items(removed)
         faults: list[str] = []
+        self._patience.spent_s = 0.0
         for attempt in range(TRIES):
             try:
                 text = await self._ask(job, cut, branch, budget, previous, faults[-1] if faults else "")
@@ -74,20 +77,27 @@ class Compression:
         text = compaction.extractive(removed, previous=previous, budget=budget, count=count, candidates=salient)
         return Summary(text, "extractive", tuple(faults))
 
-    async def _ask(self, job: SideJob, cut: compaction.Cut, branch: Sequence[WireMessage], budget: int, previous: str, fault: str) -> str:
-        fits = job.used + budget + 1200 <= job.info.window
-        if fits:
-            return await self._on_prefix(job, cut, branch, budget, fault)
+    async def _ask(self, job: SideJob, cut: compaction.Cut, branch: Continued | None, budget: int, previous: str, fault: str) -> str:
+        """On the flush's branch, else on the main prefix, else slim: the first that fits, also by the server's word."""
+        for base in (branch, Continued(job.wire, job.used)):
+            room = reply_room(job.info, base.used + _INSTRUCTION_TOKENS) if base is not None else 0
+            if base is None or room < max(budget, MIN_REPLY_TOKENS):
+                continue
+            try:
+                return await self._on_prefix(job, cut, base.wire, room, budget, fault)
+            except ModelError as error:
+                if error.kind != "overflow":
+                    raise
         return await self._slim(job, cut, budget, previous, fault)
 
-    async def _on_prefix(self, job: SideJob, cut: compaction.Cut, branch: Sequence[WireMessage], budget: int, fault: str) -> str:
+    async def _on_prefix(self, job: SideJob, cut: compaction.Cut, wire: Sequence[WireMessage], room: int, budget: int, fault: str) -> str:
         instruction = prompting.compression_text(self._parts.config, kept=_beginning(cut.kept), max_words=int(budget * _WORDS_PER_TOKEN), fault=fault)
         request = ModelRequest(
             model=job.model,
             system=job.frame.system,
             tools=job.frame.tools,
-            messages=with_instruction(branch or job.wire, [_text(instruction)]),
-            max_tokens=min(SIDE_REPLY_TOKENS, job.info.max_output, max(256, job.info.window - job.used - 600)),
+            messages=with_instruction(wire, [_text(instruction)]),
+            max_tokens=room,
             purpose="compression",
         )
         return await self._reply(job, request, instruction)
@@ -97,9 +107,10 @@ class Compression:
         config, count = self._parts.config, self._parts.counter(job.model).text
         system = prompting.load("compression_slim").text
         instruction = prompting.compression_text(config, kept="", max_words=int(budget * _WORDS_PER_TOKEN), fault=fault)
-        reply_room = min(SIDE_REPLY_TOKENS, job.info.max_output, job.info.window // 4)
-        room = max(256, job.info.window - reply_room - count(system) - count(instruction) - budget - 400)
-        summary = previous
+        reply = min(SIDE_REPLY_TOKENS, job.info.max_output, job.info.window // 4)
+        fixed = count(system) + count(instruction) + max(budget, count(previous)) + 100
+        room = max(256, (job.info.window - reply) * (ESTIMATE_MARGIN - 1) // ESTIMATE_MARGIN - fixed)
+        summary = compaction.summary_text(previous)
         for chunk in chunked(transcript([message for message in cut.removed if message.kind != "summary"]), room, count):
             before = f"The summary of what came before:\n{summary}\n\n" if summary else ""
             text = f"{before}<transcript>\n{chunk}\n</transcript>\n\n{instruction}"
@@ -108,18 +119,18 @@ class Compression:
                 system=[_text(system)],
                 tools=[],
                 messages=[{"role": "user", "content": [_text(text)]}],
-                max_tokens=reply_room,
+                max_tokens=reply,
                 purpose="compression",
             )
             summary = await self._reply(job, request, instruction)
         return summary
 
     async def _reply(self, job: SideJob, request: ModelRequest, instruction: str) -> str:
-        parts, config = self._parts, self._parts.config
+        parts = self._parts
         aside = parts.store.append(
             job.trace, role="user", kind="instruction", content=[_text(instruction)], parent=job.head, branch="compression", meta={"reason": job.reason}
         )
-        reply = await ask(parts.client, request, silence_s=config.flush_timeout_s, total_s=config.flush_total_timeout_s)
+        reply = await ask(parts.client, request, self._patience)
         parts.spending.add(reply, job.info)
         parts.store.append(
             job.trace,

@@ -62,9 +62,12 @@ class Conversation:
         message = self.store.append(
             self.trace_id, role=role, kind=kind, content=content, tokens=tokens, usage=usage, stop_reason=stop_reason, cell_id=cell_id, meta=meta
         )
-        self.messages.append(message)
-        self.version += 1
-        self._trace = self.store.trace(self.trace_id)
+        before, self._trace = self._trace, self.store.trace(self.trace_id)
+        if (message.parent, self._trace.compaction_count) == (before.head, before.compaction_count):
+            self.messages.append(message)
+            self.version += 1
+        else:  # another runner wrote in between: what it said stands on this path too, and must not count as seen and flushed (P1)
+            self.reload()
         return message
 
     def add_aside(self, branch: str, role: Role, kind: Kind, content: list[Block], *, parent: int | None, meta: dict[str, Any] | None = None) -> Message:

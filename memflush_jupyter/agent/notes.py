@@ -7,12 +7,13 @@ file was written, one that does not is appended now.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from memflush_jupyter.errors import MemoryFileError
+from memflush_jupyter.errors import MemflushError, MemoryFileError
 from memflush_jupyter.memory import daily, limits, provenance, salience
 from memflush_jupyter.trace.models import Note
 
@@ -97,7 +98,13 @@ class NoteWriter:
             return Written(known=known)
         self._store.add_notes(notes)
         lines = [self._render(note) for note in notes]
-        written_to = daily.append_notes(self._memory, lines, file=file)
+        try:
+            written_to = daily.append_notes(self._memory, lines, file=file)
+        except MemoryFileError:
+            # Nothing was appended, and nothing may appear later: what stays pending is what a kill left, not a failure (P2, C9).
+            with contextlib.suppress(MemflushError):
+                self._store.delete_notes(ids)
+            raise
         return Written(ids, texts, written_to, known)
 
     def recover(self) -> int:

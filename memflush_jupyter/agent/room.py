@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from memflush_jupyter.agent import frame as framing
-from memflush_jupyter.agent.branches import SideJob
+from memflush_jupyter.agent.branches import ESTIMATE_MARGIN, MIN_REPLY_TOKENS, SideJob
 from memflush_jupyter.agent.compress import Compression, Summary
-from memflush_jupyter.agent.flush import LOCK_STALE_S, Flush, FlushResult
+from memflush_jupyter.agent.flush import Flush, FlushResult, wait_for_lock
 from memflush_jupyter.context import assembly, compaction, gate, pruning, tokens, window
 from memflush_jupyter.events import Budget, BudgetChanged, CompactionEnd, CompactionStart, Notice, PhaseChanged
 
@@ -23,11 +22,6 @@ if TYPE_CHECKING:
     from memflush_jupyter.models.client import ModelInfo
     from memflush_jupyter.trace.models import Block, Message, WireMessage
 
-MIN_REPLY_TOKENS = 256
-"""Below this room for a reply nothing useful can be answered."""
-ESTIMATE_MARGIN = 16
-"""A sixteenth of what is in use is left free beside the reply: estimates err, and a request over the window is refused whole."""
-_LOCK_POLL_S = 0.1
 _DROPPED = "Earlier messages were dropped from view to make room. They are stored: memory_search finds them, read_message shows them."
 
 
@@ -43,6 +37,7 @@ class Room:
         self._pruned = pruning.PruneState(limit=parts.config.prune_result_chars)
         self._seen: tuple[int, pruning.PruneState, list[Message], list[Message]] | None = None
         self._compacted = False  # since the last reply (D9)
+        self._explained: int | None = None
         self._logged: str | None = None
         self._warned: set[str] = set()
         self.cached_share: float | None = None
@@ -116,6 +111,11 @@ class Room:
         """A reply arrived: another compaction may follow (D9)."""
         self._compacted = False
 
+    def asked(self) -> None:
+        """The person wrote: where a full context would end every further turn at once, a compaction may be tried again."""
+        if self.used() + MIN_REPLY_TOKENS * 2 > self._info.window:
+            self._compacted = False
+
     def prompt_fault(self, size: int) -> str | None:
         """Why a prompt of ``size`` tokens cannot be sent at all, or ``None`` (D8)."""
         return window.prompt_fault(size, self.lines)
@@ -145,16 +145,29 @@ class Room:
 
     def _stuck(self) -> str | None:
         used = self.used()
-        if used + MIN_REPLY_TOKENS * 2 <= self._info.window and not self._compacted:
-            return None  # nothing could be removed, but the reply still fits into the reserve
-        if used < self.lines.compaction_line or used + MIN_REPLY_TOKENS * 2 <= self._info.window:
+        if used < self.lines.compaction_line:
+            return None
+        if used + MIN_REPLY_TOKENS * 2 <= self._info.window:  # the reply still fits into the reserve
+            self._explain(used)
             return None
         largest = max(self.sent, key=lambda message: message.tokens, default=None)
         size = f" The largest message holds {largest.tokens:,} tokens." if largest is not None else ""
         return (
-            f"There is no room left: {used:,} tokens stand in a window of {self._info.window:,} (of them {self.frame.prefix:,} fixed) even after compaction.{size} "
-            "Put large inputs into files or variables, or choose a model with a larger window."
+            f"There is no room left: {used:,} tokens stand in a window of {self._info.window:,} (of them {self.frame.prefix:,} fixed), "
+            f"and a compaction cannot change that.{size} Put large inputs into files or variables, or choose a model with a larger window."
         )
+
+    def _explain(self, used: int) -> None:
+        """Say once a cycle why the context stays above the compaction line (D9)."""
+        if self._explained != self._conversation.trace.compaction_count:
+            self._explained = self._conversation.trace.compaction_count
+            self._emit(
+                Notice(
+                    f"The context cannot be brought below the compaction line now: {used:,} tokens are in use, the line is at {self.lines.compaction_line:,}. "
+                    "The last round and the request it answers are always kept; the answer uses the reserve.",
+                    "warning",
+                )
+            )
 
     def _prune(self) -> None:
         self._pruned = pruning.plan(self.sent, counter=self._parts.counter(self._info.id), lines=self.lines, state=self._pruned)
@@ -255,7 +268,6 @@ class Room:
     async def _top_up(self, cut: compaction.Cut, flushed: FlushResult | None) -> tuple[FlushResult | None, str]:
         """Flush what is about to go and is not covered yet (B4); return the flush and, where it stays uncovered, the reason (P1)."""
         going = [message.sequence for message in cut.going]
-        waited = 0.0
         while True:
             trace = self._conversation.refresh()
             decision = gate.topup(self._state(), going=going, flushed_through=trace.flushed_through)
@@ -265,17 +277,16 @@ class Room:
             if result.outcome != "skipped":
                 covered = gate.topup(self._state(), going=going, flushed_through=self._conversation.trace.flushed_through).reason == "nothing_new"
                 return result, "" if covered else result.reason
-            if waited > LOCK_STALE_S:
+            # A flush of this trace is running, in the background or in another process: wait for it, then look again.
+            if not await wait_for_lock(self._parts, trace.id):
                 return result, result.reason
-            await asyncio.sleep(_LOCK_POLL_S)  # a background flush of this trace is running: wait for it, then look again
-            waited += _LOCK_POLL_S
 
     def _cut(self) -> compaction.Cut:
         return compaction.choose_cut(self.sent, keep_recent=self.lines.keep_recent, count=lambda message: message.tokens)
 
     async def compact(self, reason: str, *, flushed: FlushResult | None = None) -> bool:
         """Replace the older part of the path by a summary; return whether anything was replaced (D3–D6, D9)."""
-        if self._compacted and reason == "threshold":
+        if self._compacted and reason != "manual":
             return False
         cut = self._cut()
         if cut.empty:
@@ -322,8 +333,7 @@ class Room:
         ready = self._prepared()
         if ready is not None:
             return ready
-        branch = flushed.branch if flushed is not None else []
-        return await Compression(self._parts).summarise(self._job(reason), cut, branch=branch), cut
+        return await Compression(self._parts).summarise(self._job(reason), cut, branch=flushed.branch if flushed is not None else None), cut
 
     def _prepared(self) -> tuple[Summary, compaction.Cut] | None:
         """A summary made ahead, if what it leaves standing still keeps the context below the flush line."""
@@ -349,14 +359,13 @@ class Room:
         if any(message.kind == "prompt" for message in cut.kept):
             return None, None
         asked = next((message.sequence for message in reversed(cut.removed) if message.kind == "prompt"), None)
-        if asked is not None:
-            return cut.last_request, asked
-        carried = next((message.meta.get("request") for message in cut.removed if message.kind == "summary"), None)
-        if carried is None:
+        if asked is None:
+            asked = next((message.meta.get("request") for message in cut.removed if message.kind == "summary"), None)
+        if asked is None:
             return None, None
-        whole = self._parts.store.message(self._conversation.trace_id, carried)
+        whole = self._parts.store.message(self._conversation.trace_id, asked)
         aside = set(whole.meta.get("aside", ()))
-        return [block for index, block in enumerate(whole.content) if index not in aside], carried
+        return [block for index, block in enumerate(whole.content) if index not in aside], asked
 
     # -- figures ---------------------------------------------------------------------------------------------------------------
 

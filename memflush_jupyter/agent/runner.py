@@ -150,6 +150,7 @@ class AgentRunner:
         if aside:
             meta |= {"aside": list(range(len(aside))), "recall_tokens": self._parts.counter(self._model).blocks(aside)}
         message = self.conversation.add("user", "prompt", [*aside, *prompt], cell_id=cell_id, meta=meta)
+        room.asked()
         self._emit(TurnStarted(self.conversation.trace_id, message.sequence, self._model))
         if items:
             self._emit(Recalled(items))
