@@ -6,10 +6,11 @@ It hangs on the shell (``ip.memflush_session``); there is no global state. The f
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from memflush_jupyter.config import MemFlush
 from memflush_jupyter.errors import ConfigError
 from memflush_jupyter.notebook import headless
 from memflush_jupyter.notebook.background import BackgroundWorker
+from memflush_jupyter.notebook.failure import CellError
 from memflush_jupyter.notebook.interrupts import Interrupts
 from memflush_jupyter.notebook.preload import Preload
 
@@ -30,8 +32,9 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("memflush_jupyter")
 
+NOTHING_SET = "No key and no server are set, so the"
 OFFLINE_NOTICE = (
-    "No key and no server are set, so the built-in offline analyst answers: rules, no language model. It can load, profile, compare and plot data. "
+    "{why} built-in offline analyst answers: rules, no language model. It can load, profile, compare and plot data. "
     "For Claude set the environment variable {key}; for a local server `%config MemFlush.base_url = 'http://…'`."
 )
 
@@ -206,6 +209,21 @@ class Session:
         self.workspace.store.rewind(left.trace, left.parent)
         self.budget = None
         return left
+
+    @contextlib.contextmanager
+    def turn(self) -> Iterator[None]:
+        """One turn at a time: taken before anything is awaited, so that a second one never meets the first one's signal handler.
+
+        Raises:
+            CellError: a turn is running.
+        """
+        if self.running:
+            raise CellError("A turn is running already in this kernel; wait for its end or interrupt it.")
+        self.running = True
+        try:
+            yield
+        finally:
+            self.running = False
 
     # -- what runs ---------------------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from memflush_jupyter.notebook.display.transcript import FAILED_STOPS, Transcrip
 from memflush_jupyter.notebook.display.view import Format, View, make_view
 from memflush_jupyter.notebook.failure import CellError, TurnInterrupted
 from memflush_jupyter.notebook.kernel_tools import kernel_tools
-from memflush_jupyter.notebook.session import OFFLINE_NOTICE
+from memflush_jupyter.notebook.session import NOTHING_SET, OFFLINE_NOTICE
 from memflush_jupyter.notebook.trouble import told
 
 if TYPE_CHECKING:
@@ -44,9 +44,6 @@ async def run_cell(session: Session, prompt: str, options: TurnOptions) -> None:
         CellError: it failed; the text is the sentence for the person.
         TurnInterrupted: the person stopped it.
     """
-    if session.running:
-        raise CellError("A turn is running already in this kernel; wait for its end or interrupt it.")
-    session.running = True
     session.interrupts.begin()
     try:
         async with session.interrupts.watch():
@@ -64,7 +61,6 @@ async def run_cell(session: Session, prompt: str, options: TurnOptions) -> None:
     except Exception as error:  # noqa: BLE001 - the person sees a sentence, the log has the rest
         raise told(session, error) from None
     finally:
-        session.running = False
         session.approver.policy = None
 
 
@@ -80,7 +76,8 @@ async def _run(session: Session, prompt: str, options: TurnOptions) -> None:
     try:
         if offline and not session.told_offline:
             session.told_offline = True
-            view.transcript.line(OFFLINE_NOTICE.format(key=session.config.api_key_env))
+            chosen = bool(options.model or session.model or session.config.model)
+            view.transcript.line(OFFLINE_NOTICE.format(why="The" if chosen else NOTHING_SET, key=session.config.api_key_env))
         _choose_conversation(session, view, prompt, model, options)
         finished = await _drive(session, view, prompt, model, options)
     finally:

@@ -32,6 +32,11 @@ def agent_cell(ip: Any, line: str, cell: str = "") -> Coroutine[Any, Any, None]:
 
 
 async def _turn(session: Session, prompt: str, given: argparse.Namespace) -> None:
+    with session.turn():
+        await _prepared_turn(session, prompt, given)
+
+
+async def _prepared_turn(session: Session, prompt: str, given: argparse.Namespace) -> None:
     # Imported here, on the first turn, or before on the background thread.
     await _prepared(session)
     from memflush_jupyter.notebook.turn import TurnOptions, run_cell
