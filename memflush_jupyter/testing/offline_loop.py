@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import sys
 import traceback
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -93,4 +94,7 @@ class Loop:
                 exec(compile(given["code"], "<cell>", "exec"), self.namespace)  # noqa: S102 - running the produced code is the point
         except Exception:  # noqa: BLE001 - whatever the code raises is what the model must read
             return out.getvalue() + traceback.format_exc(), True
+        finally:
+            if "matplotlib.pyplot" in sys.modules:
+                sys.modules["matplotlib.pyplot"].close("all")
         return out.getvalue(), False

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from memflush_jupyter.models.offline.figures import cell, number
 from memflush_jupyter.testing.offline_loop import Loop
 
-pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+# A font without Chinese glyphs is the machine's matter, infinities in a mean are pandas'.
+pytestmark = [pytest.mark.filterwarnings("ignore::RuntimeWarning"), pytest.mark.filterwarnings("ignore:Glyph")]
 
 N, M, G, D, F = "n", "m", "g", "d", "f"
 ODD_NAMES = [
@@ -299,6 +300,7 @@ UNKNOWN = [
     "mean body mass of striped penguins",
     "predict tomorrow's weather",
     "drop the column sex",
+    "mean body mass without outliers",
     "sing",
     "blorp the frobnicator",
     "为什么体重不同?",

@@ -38,8 +38,7 @@ def _text(text: str) -> tuple[list[dict[str, Any]], str]:
 
 
 def _flush(conversation: Conversation) -> tuple[list[dict[str, Any]], str]:
-    done = conversation.outcomes()
-    notes = [] if done or "memory_write" not in conversation.tools else side.flush_notes(conversation)
+    notes = [] if conversation.answered or "memory_write" not in conversation.tools else side.flush_notes(conversation)
     if not notes:
         return _text("NO_REPLY")
     return _uses(conversation, [Call("memory_write", {"notes": notes})], ""), "tool_use"

@@ -45,6 +45,16 @@ TITLES = frozenset(
         "bars",
     }
 )
+_STATISTICS = {
+    "mean": "mean",
+    "median": "median",
+    "sum": "sum",
+    "min": "minimum",
+    "max": "maximum",
+    "std": "standard deviation",
+    "var": "variance",
+    "count": "values",
+}
 _PICTURES = {"hist": "histogram", "box": "box plot", "bar": "bar chart", "scatter": "scatter plot", "line": "line chart"}
 
 
@@ -55,10 +65,19 @@ def answer(task: Task, output: str) -> str | None:
     text = writer(task, tables) if writer is not None and tables else None
     if text is None:
         return None
-    notes = [*task.notes]
-    if task.filters:
-        notes.insert(0, "Only rows where " + " and ".join(condition.words() for condition in task.filters) + ".")
-    return "\n\n".join([text, *notes])
+    return "\n\n".join([_scoped(task, text), *task.notes])
+
+
+def _scoped(task: Task, text: str) -> str:
+    """Say in the headline itself which rows of which frame it is about: a headline may be remembered alone."""
+    where = " and ".join(condition.words() for condition in task.filters)
+    head, mark, rest = text[2:].partition("**")
+    parts = [code(task.frame.name)] if code(task.frame.name) not in head else []
+    parts += [f"only rows where {where}"] if where else []
+    if not parts:
+        return text
+    stop = "." if head.endswith(".") else ""
+    return f"**{head.removesuffix('.')} ({', '.join(parts)}){stop}{mark}{rest}"
 
 
 def _describe(task: Task, tables: Tables) -> str | None:
@@ -169,24 +188,25 @@ def _aggregate(task: Task, tables: Tables) -> str | None:
     if found is None:
         return None
     d = task.preferences.decimals
-    stats = [*(task.details.stats or ("mean",))]
+    asked = task.details.stats or ("mean",)
     records = found.records()
-    rounded = {"count", *(s for s in stats if s == "count")}
-    words = {"mean": "mean", "median": "median", "sum": "sum", "min": "minimum", "max": "maximum", "std": "standard deviation", "var": "variance"}
+    shown = [name for name in found.header if name in _STATISTICS]
+
+    def cells(record: dict[str, str]) -> list[str]:
+        return [cell(record.get(name, ""), None if name == "count" else d) for name in shown]
+
+    header = [_STATISTICS[name] for name in shown]
     if task.by is None:
-        lead = "; ".join(f"{words[s]} of {code(r['column'])} is {cell(r.get(s) or 'nan', d)}" for r in records[:3] for s in stats)
-        body = [[cell_code(r["column"]), *(cell(r.get(s, ""), d) for s in stats), cell(r["count"])] for r in records]
-        return "\n\n".join([f"**The {lead}.**", table(["column", *(words[s] for s in stats), "values"], body)])
-    body = [[cell_code(r["column"]), cell(r["group"]), *(cell(r.get(s, ""), None if s in rounded else d) for s in stats), cell(r["count"])] for r in records]
-    lead = f"The {' and '.join(words[s] for s in stats)} of {figures.listing([c.name for c in task.columns])} by {code(task.by.name)}"
-    one = [r for r in records if r["column"] == task.columns[0].name and r.get(stats[0])]
-    if len(task.columns) == 1 and len(one) > 1:
-        one.sort(key=lambda r: _float(r[stats[0]]))
-        lead += (
-            f": highest for {figures.safe(one[-1]['group'])} ({cell(one[-1][stats[0]], d)}), lowest for "
-            f"{figures.safe(one[0]['group'])} ({cell(one[0][stats[0]], d)})"
-        )
-    return "\n\n".join([f"**{lead}.**", table(["column", "group", *(words[s] for s in stats), "values"], body)])
+        lead = "; ".join(f"{_STATISTICS[s]} of {code(r['column'])} is {cell(r.get(s) or 'nan', d)}" for r in records[:3] for s in asked)
+        return "\n\n".join([f"**The {lead}.**", table(["column", *header], [[cell_code(r["column"]), *cells(r)] for r in records])])
+    lead = f"The {' and '.join(_STATISTICS[s] for s in asked)} of {figures.listing([c.name for c in task.columns])} by {code(task.by.name)}"
+    known = [r for r in records if r.get(asked[0])]
+    if len(task.columns) == 1 and len(known) > 1:
+        known.sort(key=lambda r: _float(r[asked[0]]))
+        low, high = known[0], known[-1]
+        lead += f": highest for {figures.safe(high['group'])} ({cell(high[asked[0]], d)}), lowest for {figures.safe(low['group'])} ({cell(low[asked[0]], d)})"
+    body = [[cell_code(r["column"]), cell(r["group"]), *cells(r)] for r in records]
+    return "\n\n".join([f"**{lead}.**", table(["column", "group", *header], body)])
 
 
 def _float(text: str) -> float:
@@ -230,9 +250,13 @@ def _plot(task: Task, tables: Tables) -> str | None:
     found = tables.get("plotted")
     if found is None:
         return None
+    d = task.preferences.decimals
     records = found.records()
-    counts = ", ".join(f"{code(r['column'])} {r['n']} values" + (f" ({r['missing']} missing are not drawn)" if r["missing"] != "0" else "") for r in records)
-    return f"**The {_PICTURES[kind]} shows {figures.listing([r['column'] for r in records])}{by}.** {counts}."
+    lost = [f"{r['missing']} missing in {code(r['column'])}" for r in records if r["missing"] != "0"]
+    parts = [f"**The {_PICTURES[kind]} shows {figures.listing([r['column'] for r in records])}{by}.**" + (f" Not drawn: {', '.join(lost)}." if lost else "")]
+    body = [[cell_code(r["column"]), r["n"], *(cell(r.get(name, ""), d) for name in ("mean", "std", "min", "25%", "50%", "75%", "max"))] for r in records]
+    parts.append(table(["column", "values", "mean", "std", "min", "25 %", "median", "75 %", "max"], body))
+    return "\n\n".join(parts)
 
 
 _TABLES: dict[str, Callable[[Task, Tables], str | None]] = {

@@ -47,8 +47,11 @@ def _label(which: Column) -> str:
 
 
 def _plotted(task: Task, data: str) -> list[str]:
-    chosen = columns(task.frame, task.columns)
-    return printed("plotted", f'pd.DataFrame({{"n": {data}[{chosen}].count(), "missing": {data}[{chosen}].isna().sum()}}).to_csv(index_label="column")')
+    """What the picture shows, in figures: whoever reads the answer may not see it."""
+    chosen = f"{data}[{columns(task.frame, task.columns)}]"
+    about = f'{chosen}.describe().T.drop(columns="count")' if all(which.role == "number" for which in task.columns) else "pd.DataFrame()"
+    counted = f'pd.DataFrame({{"n": {chosen}.count(), "missing": {chosen}.isna().sum()}})'
+    return [f"plotted = {counted}.join({about})", *printed("plotted", 'plotted.to_csv(index_label="column")')]
 
 
 def _panels(task: Task, head: str) -> list[str]:

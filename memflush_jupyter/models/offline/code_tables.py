@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from memflush_jupyter.models.offline.task import Task
 
 SHOWN = 25
+_BESIDE = ("std", "min", "median", "max")
+"""Figures that are shown beside the one asked for: a mean alone says little."""
 WIDE = 30
 
 
@@ -109,7 +111,9 @@ def distribution(task: Task) -> str:
 def aggregate(task: Task) -> str:
     """Means, medians, sums and the like, over all rows or per group."""
     select, data = rows(task)
-    stats = [*(task.details.stats or ("mean",)), "count"]
+    asked = task.details.stats or ("mean",)
+    numeric = all(which.role == "number" for which in task.columns)
+    stats = [*asked, "count", *(stat for stat in (_BESIDE if numeric else ()) if stat not in asked)]
     listed = "[" + ", ".join(f'"{stat}"' for stat in stats) + "]"
     frame = task.frame
     if task.by is None:

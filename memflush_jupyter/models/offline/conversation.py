@@ -56,7 +56,7 @@ class Step:
 class Conversation:
     """A request, read. ``prompts`` are the person's own words, oldest first; the last is the one to answer.
 
-    ``instruction``: the host's own words on a side branch, never taken for the person's.
+    ``instruction``: the host's own words on a side branch, never taken for the person's; ``answered``: a reply to it stands there.
     """
 
     system: str = ""
@@ -68,6 +68,7 @@ class Conversation:
     steps: list[Step] = field(default_factory=list)
     messages: int = 0
     instruction: str = ""
+    answered: bool = False
 
     @property
     def prompt(self) -> str:
@@ -138,7 +139,9 @@ def read(request: dict[str, Any], *, side: bool = False) -> Conversation:
 
 def _read_assistant(conversation: Conversation, message: dict[str, Any], open_calls: dict[str, Call]) -> None:
     text = plain_text(message.get("content")).strip()
-    if text:
+    conversation.answered = True
+    # What is said beside a tool call announces it; the answer comes after.
+    if text and not any(block.get("type") == "tool_use" for block in blocks_of(message.get("content"))):
         conversation.replies.append((len(conversation.prompts) - 1, text))
     for block in blocks_of(message.get("content")):
         if block.get("type") == "tool_use":
@@ -159,7 +162,7 @@ def _read_user(conversation: Conversation, blocks: list[dict[str, Any]], open_ca
         elif block.get("type") == "text":
             text = str(block.get("text", ""))
             if _HOST.search(text) or (side and number == texts[-1]):
-                conversation.instruction = text
+                conversation.instruction, conversation.answered = text, False
                 continue
             recalled += recalled_lines(text)
             if _SUMMARY_START.match(text):

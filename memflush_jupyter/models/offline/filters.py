@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memflush_jupyter.models.offline.task import Condition, NeedsValues, Operator, Question
-from memflush_jupyter.models.offline.words import IDLE, NUMBER_WORDS, Token, pieces, same_word, tokens
+from memflush_jupyter.models.offline.words import IDLE, LABEL_LIKE, NUMBER_WORDS, Token, pieces, same_word, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,6 +42,20 @@ _TIMES: tuple[tuple[Operator, str], ...] = (
 _NEGATION = re.compile(
     r"\b(?:excluding|except(?: for)?|without|not|non|other than|ignoring|but no|no|all but|leaving out)[\s-]*(?:the\s+|of\s+)?$", re.IGNORECASE
 )
+
+
+_SURE = re.compile(r"\b(?:only(?: for)?|among|excluding|except(?: for)?|without)\s+(?:the\s+)?$", re.IGNORECASE)
+_POINTED = re.compile(r"\b(?:for|just|equals|is)\s+(?:the\s+)?$", re.IGNORECASE)
+_NO_VALUES = frozenset(
+    """
+    a an the each every all it them this that these those me us you my our any both there missing null nulls nan outliers anomalies trend
+    trends time rows columns values data correlation distribution mean average median sum total minimum maximum min max standard different
+    three two one what which how plot plotting related correlated associated separate only not for in on of by and to with between across
+    per over under above below
+    """.split()
+)
+"""Words that follow "for" or "is" in ordinary requests and are no values."""
+_NEVER_VALUES = frozenset({"a", "an", "the", "each", "every", "all", "it", "them", "this", "that", "these", "those", "missing", "for"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +128,8 @@ def values(text: str, frame: Frame, mentioned: Sequence[Column]) -> tuple[list[C
     plain = re.sub(_M, "\x00", text)
     everything = tokens(plain)
     unknown = [token for token in everything if token.word not in IDLE and token.word not in NUMBER_WORDS]
-    if not unknown:
+    wanted = [*unknown, *_maybe_values(everything, plain)]
+    if not wanted:
         return [], []
     if frame.values is None:
         if frame.of_role("text", "flag"):
@@ -124,7 +139,7 @@ def values(text: str, frame: Frame, mentioned: Sequence[Column]) -> tuple[list[C
     explained: set[int] = set()
     at = 0
     while at < len(everything):
-        length, hits = _hits(everything, at, {token.start for token in unknown}, frame)
+        length, hits = _hits(everything, at, {token.start for token in wanted}, frame)
         if not hits:
             at += 1
             continue
@@ -140,6 +155,17 @@ def values(text: str, frame: Frame, mentioned: Sequence[Column]) -> tuple[list[C
         at += length
     conditions = [Condition(column, "not in" if negative else "in", tuple(dict.fromkeys(found))) for (column, negative), found in chosen.items()]
     return conditions, [token.word for number, token in enumerate(everything) if token in unknown and number not in explained]
+
+
+def _maybe_values(everything: Sequence[Token], plain: str) -> list[Token]:
+    """Words that carry no data as a rule, but may be a value here: "small", or what follows "only for"."""
+    found: list[Token] = []
+    for token in everything:
+        before = plain[: token.start]
+        sure = token.word not in _NEVER_VALUES and _SURE.search(before)
+        if token.word in LABEL_LIKE or sure or (token.word in IDLE - _NO_VALUES and _POINTED.search(before)):
+            found.append(token)
+    return found
 
 
 def _hits(everything: Sequence[Token], at: int, unknown: set[int], frame: Frame) -> tuple[int, list[tuple[Column, str]]]:

@@ -70,6 +70,7 @@ _RULES: tuple[tuple[Kind, str], ...] = (
             r")?(?:column|rows?)|delete|rename|overwrite|save (?:it|the|to))\b"
         ),
     ),
+    ("cannot", r"\b(?:without|excluding|removing|remove|dropping|ignoring|except(?: for)?)\s+(?:the\s+|any\s+)?(?:outliers?|anomal\w+|extremes?)\b"),
     (
         "causal",
         (
@@ -172,7 +173,7 @@ _SPLIT = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])|\n+(?=\s*(?:[-*]|\
 _VERBS = (
     "load|read|open|import|plot|draw|show|find|compute|calculate|remember|describe|compare|list|tell|give|fit|check"
     "|count|summari[sz]e|profile|explore|analy[sz]e|visuali[sz]e|regress|predict|"
-    "correlate|look|make|what|which|how|report|rank|display|detect|test|inspect|preview|histogram|i prefer|always|never"
+    "correlate|look|make|(?:do )?the same|same|what|which|how|report|rank|display|detect|test|inspect|preview|histogram|i prefer|always|never"
 )
 _JOIN = re.compile(rf"\s*,?\s*\b(?:and then|then|and also|after that|and)\b,?\s+(?=(?:{_VERBS})\b)|\s*[,;；]\s*(?=(?:{_VERBS})\b)", re.IGNORECASE)
 _POINTER = re.compile(
@@ -206,6 +207,11 @@ def clauses(prompt: str) -> list[Clause]:
         pieces = [text] if remember_text(text) is not None or is_recall(text) else _JOIN.split(text)
         parts += [Clause(piece.strip(), english(piece.strip())) for piece in pieces if piece and re.search(r"\w", piece)]
     return parts
+
+
+def is_command(text: str) -> bool:
+    """Whether a text asks for something to be done now."""
+    return bool(re.match(rf"\W*(?:please\s+)?(?:{_VERBS})\b", text, re.IGNORECASE)) and remember_text(text) is None and not _PREFERENCE.match(text)
 
 
 def remember_text(text: str) -> str | None:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from memflush_jupyter.models.offline.intent import clauses, is_recall, kind_of, remember_text
+from memflush_jupyter.models.offline.intent import clauses, is_command, is_recall, kind_of, remember_text
 from memflush_jupyter.models.offline.words import IDLE, stem, tokens
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ _ASKING = frozenset(
     """.split()
 )
 _FIRST = re.compile(r"\b(?:very )?first\b|\bat the (?:start|beginning)\b|\binitially\b|\boriginally\b|最初|第一个|一开始", re.IGNORECASE)
+_ASKED = re.compile(r"\b(?:ask|asked|request|requested|prompt|question|want|wanted)\b|问|要求", re.IGNORECASE)
 _TAG = re.compile(r"^\[(?P<ref>[^\]\s#]+#(?P<sequence>\d+)|note [^\]\s]+|[^\]\s]+)(?: (?P<who>user|agent|tool))?(?: (?P<date>\d{4}-\d\d-\d\d))?[^\]]*\]\s*")
 _MARKUP = re.compile(r"\*\*|^#+ |^[-*] |<!--.*?-->", re.MULTILINE)
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")
@@ -58,7 +59,7 @@ def note_of(text: str) -> str:
     return (note[:1].upper() + note[1:] + "." if note[:1].isascii() else note + "。") if note else ""
 
 
-def passages(conversation: Conversation) -> list[Passage]:
+def passages(conversation: Conversation, question: str = "") -> list[Passage]:
     """Everything in the request that may hold an answer: recall, memory, summaries, earlier prompts and replies."""
     found: list[Passage] = []
     for line in conversation.recalled:
@@ -72,7 +73,13 @@ def passages(conversation: Conversation) -> list[Passage]:
     for number, reply in conversation.replies:
         if number < len(conversation.prompts) - 1 and not reply.startswith(("Remembered:", "Noted:", "Already in memory:", "I found this:")):
             found += _cut(reply, f"my answer to prompt {number + 1} in this context", 1001 + 2 * number, "assistant")
-    return [passage for passage in found if not _is_question(passage.text)]
+    about_requests = bool(_ASKED.search(question))
+    return [passage for passage in found if not _is_question(passage.text) and (about_requests or not _is_request(passage))]
+
+
+def _is_request(passage: Passage) -> bool:
+    """Whether a passage is something the person asked to be done: no answer to a question about what was found or said."""
+    return passage.who == "user" and is_command(passage.text)
 
 
 def _is_question(text: str) -> bool:
@@ -132,7 +139,8 @@ def first_request(conversation: Conversation) -> Passage | None:
 def search_answer(question: str, output: str) -> list[Passage]:
     """Passages from a ``memory_search`` result that answer the question; only its bullets are passages."""
     found = [passage for line in output.splitlines() if line.startswith("- ") for passage in _tagged(line[2:])]
-    return best(question, [passage for passage in found if not _is_question(passage.text)])
+    usable = [passage for passage in found if not _is_question(passage.text) and (_ASKED.search(question) or not _is_request(passage))]
+    return best(question, usable)
 
 
 def _tagged(line: str) -> list[Passage]:

@@ -190,7 +190,7 @@ def _honest(found: Task | Question, asked: Task) -> Task | Question:
 _READ_ELSEWHERE = re.compile(
     r"\b\d+(?:\.\d+)?[\s-]*(?:sigmas?|σ|standard deviations?|sds?|bins|decimals?(?: places)?|digits)(?!\w)|\bbins?\s*=?\s*\d+"
     r"|\b(?:more|bigger|larger|less|fewer|smaller|greater|higher|lower) than\b"
-    r"|\b(?:longest|heaviest|tallest|deepest|oldest|newest|latest|shortest|lightest|youngest|earliest|ascending|descending)\b|σ|'s\b|'",
+    r"|\b(?:longest|heaviest|tallest|deepest|oldest|newest|latest|shortest|lightest|youngest|earliest|ascending|descending)\b|σ|[’'](?:s|t|re|m|d|ve|ll)\b|[’']",
     re.IGNORECASE,
 )
 

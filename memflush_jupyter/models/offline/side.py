@@ -20,6 +20,13 @@ _BEFORE = re.compile(r"\AThe summary of what came before:\n(.*?)\n\n<transcript>
 _KEPT = re.compile(r'from the one that begins with "(.*?)" on, which stay')
 _WORDS = re.compile(r"at most (\d+) words")
 _BOLD = re.compile(r"^\*\*(.+?)\*\*", re.MULTILINE)
+_PREFIX = re.compile(r"^(?:Remembered|Noted|Already in memory): ")
+_BOILERPLATE = re.compile(
+    r"^(?:η² \(eta squared\) is|Missing values are|A correlation says|A fit is|Ordinary least squares|Fences lie|σ is"
+    r"|Nothing was removed|The order is|I (?:found|look|load|compute|compare"
+    r"|correlate|plot|fit|count|sort|describe) |The values \(row|Left out:|Not taken into account|The (?:first|other|rarer)\b|`[^`]+` \d+ values|Loaded `)"
+)
+"""Sentences of the analyst's own that explain a table or announce a step: no facts to keep."""
 _MOST_NOTES = 12
 _NOTE_CHARS = 480
 _FEWEST_WORDS = 40
@@ -54,6 +61,8 @@ def flush_notes(conversation: Conversation) -> list[str]:
             known.update(meaning(str(note)) for note in step.call.input.get("notes") or [])
     notes: dict[tuple[str, ...], str] = {}
     for text in found:
+        if _BOILERPLATE.match(text):
+            continue
         note = _sentence(text)
         key = meaning(note)
         if key and key not in known and len(note) <= _NOTE_CHARS and not any(set(key) <= set(other) for other in notes):
@@ -62,7 +71,7 @@ def flush_notes(conversation: Conversation) -> list[str]:
 
 
 def _sentence(text: str) -> str:
-    flat = " ".join(text.split())
+    flat = _PREFIX.sub("", " ".join(text.split()))
     return flat if flat.endswith((".", "!", "。", "！")) else flat.rstrip(" :;,") + ("." if flat[:1].isascii() else "。")
 
 
@@ -102,8 +111,10 @@ def summary(request: dict[str, Any]) -> str:
     parts["Done and found"] = findings([text for _, text in said.replies], 40)
     parts["State of the kernel and files"] = _state(said)
     for candidate in _salient(said):
+        if _BOILERPLATE.match(candidate.text):
+            continue
         heading = "Decisions" if candidate.kind == "decision" else "Done and found" if candidate.kind in {"finding", "name"} else "Constraints and preferences"
-        parts[heading].append(_clipped(candidate.text, 300))
+        parts[heading].append(_clipped(_PREFIX.sub("", candidate.text), 300))
     _carry_over(parts, said.summaries)
     return _fit(parts, words)
 
@@ -158,7 +169,7 @@ def _carry_over(parts: dict[str, list[str]], summaries: list[str]) -> None:
 
 
 def _clipped(text: str, limit: int) -> str:
-    flat = " ".join(text.split())
+    flat = _PREFIX.sub("", " ".join(text.split()))
     return flat if len(flat) <= limit else flat[: limit - 1].rsplit(" ", 1)[0] + "…"
 
 

@@ -257,7 +257,7 @@ def _recall(question: str, state: State) -> Talk:
         first = first_request(conversation)
         if first is not None:
             return f"The first thing you asked was:\n\n{quoted([first])}"
-    found = best(question, passages(conversation))
+    found = best(question, passages(conversation, question))
     if not found and state.offers("memory_search"):
         outcomes = yield from call(state, [Call("memory_search", {"query": question.strip()})], "That is not in my context; I search memory.")
         found = [] if outcomes[0].is_error else search_answer(question, outcomes[0].text)

@@ -76,17 +76,25 @@ IDLE = frozenset(
     intercept model straight depend depends dependence function explain explains grouped grouping split breakdown broken break groupwise excluding
     exclude except without ignoring ignore drop dropping filter filtered restrict restricted limited subset again instead too follows quick quickly
     brief briefly simple simply interesting anything something everything load loaded read open import csv tsv excel parquet json file files xlsx
-    round rounded decimals decimal places place digits s t re m d ve ll hello hi hey thanks thank live lives living coloured colored colouring beyond
-    share shares proportion percentage percentages occur occurs occurring detect detects identify highlight mark exactly roughly quite really actually
-    maybe perhaps currently still already lets let's want'd able along together separately respectively general particular specific certain main major
-    minor key possible potential possibly distinctly differently similar similarly equal equals unequal spread-out wide broad typical typically normal
-    normally standardly average-wise rather around approximately near nearby next previous prior later early earlier late further additional extra
-    another others else because since until during while whether though although report provides provide return returns output outputs inspect examine
-    examining investigate study studying look-up help task question answer request come comes happen happens looks go goes going doing seem seems
-    exist exists available contain contains inside kernel memory notebook namespace workspace defined dtype dtypes name names named called
+    round rounded decimals decimal places place digits hello hi hey thanks thank live lives living coloured colored colouring beyond share shares
+    proportion percentage percentages occur occurs occurring detect detects identify highlight mark exactly roughly quite really actually maybe
+    perhaps currently still already lets able along together separately respectively general particular specific certain main major minor key possible
+    potential possibly distinctly differently similar similarly equal equals unequal wide broad typical typically normal normally standardly rather
+    around approximately near nearby next previous prior later early earlier late further additional extra another others else because since until
+    during while whether though although report provides provide return returns output outputs inspect examine examining investigate study studying
+    help task question answer request come comes happen happens looks go goes going doing seem seems exist exists available contain contains inside
+    kernel memory notebook namespace workspace defined dtype dtypes name names named called
     """.split()
 )
 """Words that name no data: a request may hold them, and nothing need explain them."""
+
+LABEL_LIKE = frozenset(
+    """
+    small large big high low first last yes no other others normal typical normally main major minor common simple full whole entire present
+    early late earlier later wide broad general specific certain special open different same well low strong
+    """.split()
+)
+"""Idle words that often are values ("small", "first", "yes"): the values are looked up before one of them is passed over."""
 
 _CHINESE = (
     ("多少种不同的", " how many distinct "),

@@ -36,7 +36,7 @@ def test_remember_keeps_the_statements_that_follow_and_leaves_the_requests():
     loop = Loop({"df": pd.DataFrame({"mass": [1.0, 3.0]})})
     answer = loop.ask("Remember that mass is in grams; it was weighed twice. The scale was old. Mean of mass?")
     assert loop.notes == ["Mass is in grams; it was weighed twice. The scale was old."]
-    assert "The mean of `mass` is 2." in answer
+    assert "The mean of `mass` is 2 (`df`)." in answer
 
 
 def test_chinese_is_remembered_and_recalled():
@@ -132,6 +132,23 @@ def test_a_flush_that_rides_on_a_pending_prompt_still_reads_the_prompt():
     assert content[0]["input"]["notes"] == ["The sample is from 2007 to 2009."]
 
 
+def test_a_flush_after_a_turn_with_tools_still_saves():
+    loop = Loop({"df": pd.DataFrame({"mass": [1.0, 2.0]})})
+    loop.ask("mean of mass")
+    content, _ = flush(loop.messages)
+    assert content[0]["input"]["notes"] == ["The mean of `mass` is 1.50 (`df`)."]
+
+
+def test_a_flush_keeps_the_rows_a_finding_is_about_and_leaves_explanations_out():
+    loop = Loop({"df": pd.DataFrame({"mass": [1.0, 2.0, 4.0, 9.0], "sex": ["f", "m", "f", "m"]})})
+    loop.ask("outliers of mass only for m")
+    content, _ = flush(loop.messages, ["Fences lie 1.5 interquartile ranges below the first and above the third quartile.", "Remembered: Units are grams."])
+    assert content[0]["input"]["notes"] == [
+        "Units are grams.",
+        "`mass`: 0 values outside the IQR fences, 0 beyond 3 σ (`df`, only rows where `sex` is m).",
+    ]
+
+
 def test_a_flush_ends_after_its_call():
     messages = [user("hello"), assistant("Hello.")]
     content, _ = flush(messages, ["Units are grams."])
@@ -156,7 +173,7 @@ def test_a_summary_keeps_requests_decisions_findings_and_data_under_headings():
     summary = compress(loop.messages)
     assert "## Goal" in summary
     assert "The first request was: We decided to drop outliers above 3 sigma." in summary
-    assert "The mean of `mass` is 1.50." in summary
+    assert "The mean of `mass` is 1.50 (`df`)." in summary
     assert "df: DataFrame 2 rows × 2 columns" in summary
     assert len(summary.split()) <= 200
 

@@ -22,7 +22,7 @@ def penguins():
 
 def test_groups_are_compared_by_eta_squared_and_ranked(penguins):
     answer = Loop({"penguins": penguins}).ask("Find which measurements separate the species.")
-    assert answer.startswith("**`flipper_length_mm` separates `species` best: η² = 0.7782.**")
+    assert answer.startswith("**`flipper_length_mm` separates `species` best: η² = 0.7782 (`penguins`).**")
     assert answer.index("0.7782") < answer.index("0.7078") < answer.index("0.6798")
 
 
@@ -41,9 +41,18 @@ def test_follow_ups_keep_what_they_do_not_change(penguins):
     assert "217.19" in loop.ask("average flipper length of Gentoo penguins")
     assert "189.95" in loop.ask("and for Adelie?")
     median = penguins[penguins.species == "Adelie"].groupby("island").flipper_length_mm.median()
-    assert loop.ask("and the median?").startswith("**The median of `flipper_length_mm` is 190.**")
+    assert loop.ask("and the median?").startswith("**The median of `flipper_length_mm` is 190 (`penguins`, only rows where `species` is Adelie).**")
     answer = loop.ask("same by island")
     assert all(f"{value:.2f}".removesuffix(".00") in answer for value in median)
+
+
+def test_the_same_in_one_prompt_keeps_no_older_filter(penguins):
+    loop = Loop({"penguins": penguins})
+    loop.ask("mean body mass for males")
+    answer = loop.ask("correlation between bill length and bill depth, then the same for each species")
+    assert "-0.2351" in answer
+    assert "0.6434" in answer
+    assert "male" not in answer
 
 
 def test_a_known_frame_is_not_inspected_again(penguins):
@@ -57,7 +66,7 @@ def test_a_frame_the_analyst_does_not_know_is_looked_for(penguins):
     loop = Loop({"penguins": penguins})
     loop.ask("how many rows are there?")
     loop.namespace["trees"] = pd.DataFrame({"height": [1.0, 3.0]})
-    assert "The mean of `height` is 2." in loop.ask("mean of height in trees")
+    assert "The mean of `height` is 2 (" in loop.ask("mean of height in trees")
 
 
 def test_filters_by_value_number_and_year(penguins):
@@ -67,7 +76,18 @@ def test_filters_by_value_number_and_year(penguins):
     assert f"{expected:.2f}" in answer
     assert "`sex` is female" in answer
     assert "`year` from 2008" in answer
-    assert "**220 rows of `penguins` match.**" in loop.ask("how many penguins are not Gentoo?")
+    assert "**220 rows of `penguins` match (only rows where `species` is not Gentoo).**" in loop.ask("how many penguins are not Gentoo?")
+
+
+@pytest.mark.parametrize("value", ["m", "small", "first", "yes", "high", "other", "s", "mean"])
+def test_a_value_that_is_an_ordinary_word_is_never_passed_over(value):
+    df = pd.DataFrame({"x": [1.0, 2.0, 4.0], "kind": [value, "b", value]})
+    assert "is 2.50 (" in Loop({"df": df}).ask(f"mean of x only for {value}")
+
+
+def test_an_adjective_that_is_a_value_selects_rows():
+    df = pd.DataFrame({"price": [1.0, 2.0, 4.0], "size_class": ["small", "large", "small"]})
+    assert "is 2.50 (`df`, only rows where `size_class` is small)" in Loop({"df": df}).ask("average price of small ones")
 
 
 def test_several_frames_are_named_and_asked_for():
@@ -88,8 +108,8 @@ def test_two_columns_that_match_equally_are_named_never_guessed(penguins):
 
 def test_names_that_differ_in_case_only_are_told_apart_when_written_exactly():
     loop = Loop({"df": pd.DataFrame({"Size": [1.0, 2.0], "size": [10.0, 30.0]})})
-    assert "The mean of `size` is 20." in loop.ask("mean of `size`")
-    assert "The mean of `Size` is 1.50." in loop.ask("mean of `Size`")
+    assert "The mean of `size` is 20 (" in loop.ask("mean of `size`")
+    assert "The mean of `Size` is 1.50 (" in loop.ask("mean of `Size`")
     assert "matches several" in loop.ask("mean of SIZE")
 
 
@@ -200,7 +220,7 @@ def test_files_are_loaded_by_kind(tmp_path, monkeypatch, suffix, write):
     loop = Loop()
     answer = loop.ask(f"Load my-data.{suffix} and show the mean of `size`")
     assert f"Loaded `my-data.{suffix}` as `my_data`: 2 rows and 2 columns." in answer
-    assert "The mean of `size` is 2." in answer
+    assert "The mean of `size` is 2 (" in answer
     pd.testing.assert_frame_equal(loop.namespace["my_data"], df)
 
 
@@ -228,7 +248,7 @@ def test_a_missing_reader_says_what_to_install():
 def test_wishes_for_decimals_and_colour_are_kept(penguins):
     loop = Loop({"penguins": penguins}, system='<memory note="x">\n- Plots should be in green.\n</memory>')
     loop.ask("always round to 1 decimal")
-    assert "The mean of `body_mass_g` is 4201.8." in loop.ask("mean of body mass")
+    assert "The mean of `body_mass_g` is 4201.8 (" in loop.ask("mean of body mass")
     loop.ask("histogram of body mass")
     assert 'color="green"' in loop.codes[-1]
 
