@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from memflush_jupyter.context.terms import word_stems
+from memflush_jupyter.context.terms import CJK_RANGE, word_stems
 from memflush_jupyter.memory import sentences
 
 if TYPE_CHECKING:
@@ -24,6 +24,9 @@ NEIGHBOUR_SHARE = 0.4
 
 NEXT_TO_EACH_OTHER = 0.25
 """What two terms of the question count extra when they stand side by side, as the parts of a name do."""
+
+QUESTION_SHARE = 0.6
+"""What a passage that only asks counts: an earlier question is rarely the answer to a later one."""
 
 BEST = 4
 """Passages of one message, at most."""
@@ -59,7 +62,7 @@ class Question:
         looks = []
         if words:
             joined = "|".join(words)
-            looks.append(rf"(?<![^\W_])(?P<word>(?:{joined})[\w’']*)|(?-i:(?<=[a-z])(?P<part>(?:{_capitals(terms)})[a-z]*))")
+            looks.append(rf"(?<![^\W_{CJK_RANGE}])(?P<word>(?:{joined})(?:[^\W{CJK_RANGE}]|['’])*)|(?-i:(?<=[a-z])(?P<part>(?:{_capitals(terms)})[a-z]*))")
         if pairs:
             looks.append(rf"(?=(?P<pair>{'|'.join(pairs)}))")
         self._scan = re.compile("|".join(looks), re.IGNORECASE)
@@ -110,7 +113,8 @@ class Question:
         around = {stem for near in helds[max(0, index - 1) : index + 2] for stem in near} - here.keys()
         gained = sum(self.weights[stem] for stem in here) + NEIGHBOUR_SHARE * sum(self.weights[stem] for stem in around)
         beside = sum(min(self.weights[a], self.weights[b]) for a, b in self._beside if a in here and b in here and _adjoin(units[index], here[a], here[b]))
-        return (gained + NEXT_TO_EACH_OTHER * beside) / sum(self.weights.values())
+        told = QUESTION_SHARE if units[index].endswith(("?", "？")) else 1.0
+        return told * (gained + NEXT_TO_EACH_OTHER * beside) / sum(self.weights.values())
 
     def _units(self, text: str) -> list[str]:
         """The sentences of ``text`` near a match, in order."""

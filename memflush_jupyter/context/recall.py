@@ -125,7 +125,7 @@ def _queries(terms: Sequence[Term]) -> list[str]:
 def _passes(passage: passages.Passage, terms: Sequence[Term]) -> bool:
     if passage.score < GATE:
         return False
-    telling = any(term.kind != "word" and term.stem in passage.matched for term in terms)
+    telling = any(term.kind not in {"word", "asking"} and term.stem in passage.matched for term in terms)
     return telling or len(passage.matched) > 1 or len(terms) == 1
 
 

@@ -1,21 +1,24 @@
-"""Words that say nothing about what is meant: function words, acknowledgements, and the verbs with which one asks."""
+"""Words that say little or nothing about what is meant: function words, acknowledgements, and the verbs with which one asks."""
 
 from __future__ import annotations
 
 _ENGLISH = """
-a able about above actually after again agree agreed all alright also am an and answer any anybody anyone anything anyway are aren't as ask asked
-asking at away awesome back be because been before being below between bit both but by bye call called came can can't come continue cool correct could
-couldn't d describe did didn't do does doesn't doing don't done down during each either else especially ever every exactly explain false few find fine
-first for from further get gets getting give given go goes going gone good goodbye got great had hadn't has hasn't have haven't having he hello her
-here hers herself hey hi him himself his hm hmm how however i if in individual individuals instead into is isn't it its itself just kind kindly kinds
-know known last let like list ll look looked looking looks lot lots m made main make makes many may maybe me mean mentioned might mine more most much
-must my myself name named names need neither next nice no no-one nope nor not now of off often ok okay on once one only onto or other our ours out
-over own people per perfect perhaps person persons please proceed question quite rather re really recall remember remembered remind right s said same
-say says see seen shall she should show so some somebody someone something soon sorry sort start still stop stuff such sure t take talked tell than
-thank thanks that the their theirs them themselves then there these they thing things this those though through thx to told too took toward true try
-type types under until up upon us use used using ve very wait want wanted was wasn't we welcome well went were weren't what whatever when where
-whether which while who whom whose why will with within without won't work worked working works would wouldn't wow yeah yep yes yet you your yours
-yourself yup
+a able about above actually after again agree agreed all alright also am an and any anybody anyone anything anyway are aren't as at away awesome back
+be because been before being below between bit both but by bye came can can't come continue cool correct could couldn't d did didn't do does doesn't
+doing don't done down during each either else especially ever every exactly false few fine first for from further get gets getting go goes going gone
+good goodbye got great had hadn't has hasn't have haven't having he hello her here hers herself hey hi him himself his hm hmm how however i if in
+instead into is isn't it its itself just kindly last let ll look looked looking looks lot lots m main many may maybe me might mine more most much must
+my myself neither next nice no no-one nope nor not now of off often ok okay on once one only onto or other our ours out over own people per perfect
+perhaps person persons please proceed quite rather re really right s same see seen shall she should so some somebody someone something soon sorry
+start still stop stuff such sure t than thank thanks that the their theirs them themselves then there these they thing things this those though
+through thx to too toward true try under until up upon us ve very wait was wasn't we welcome well went were weren't what whatever when where whether
+which while who whom whose why will with within without won't would wouldn't wow yeah yep yes yet you your yours yourself yup
+"""
+
+_ASKING = """
+answer ask asked asking call called describe explain find give given kind kinds know known like list made make makes mentioned name named names need
+question recall remember remembered remind said say says show sort take talked tell told took type types use used using want wanted work worked
+working works
 """
 
 _CJK = """
@@ -26,5 +29,8 @@ _CJK = """
 """
 
 ENGLISH = frozenset(_ENGLISH.split())
+ASKING = frozenset(_ASKING.split())
+"""Words with which one asks, gives orders or speaks of oneself: they tell little, but of ``What is my name?`` they are all."""
+
 CJK = tuple(sorted(_CJK.split(), key=len, reverse=True))
 """Chinese words of asking, longest first: a run of characters is split where one stands."""

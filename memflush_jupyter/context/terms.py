@@ -7,21 +7,22 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from memflush_jupyter.context.stopwords import CJK, ENGLISH
+from memflush_jupyter.context.stopwords import ASKING, CJK, ENGLISH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-TermKind = Literal["name", "number", "identifier", "word", "cjk"]
+TermKind = Literal["name", "number", "identifier", "word", "cjk", "asking"]
 
-WEIGHTS: dict[TermKind, float] = {"name": 1.3, "number": 1.3, "identifier": 1.5, "word": 1.0, "cjk": 0.8}
+WEIGHTS: dict[TermKind, float] = {"name": 1.3, "number": 1.3, "identifier": 1.5, "word": 1.0, "cjk": 0.8, "asking": 0.3}
 """How much a term says about what is meant, beside how rare it is."""
 
-_CJK_RANGE = "\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
-_TOKEN = re.compile(rf"\d+(?:[.,]\d+)+(?!\w)|[{_CJK_RANGE}]+|[^\W_{_CJK_RANGE}](?:[\w.\-/:@'’]*[^\W_{_CJK_RANGE}])?")
+CJK_RANGE = "\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
+_TOKEN = re.compile(rf"\d+(?:[.,]\d+)+(?!\w)|[{CJK_RANGE}]+|[^\W_{CJK_RANGE}](?:[\w.\-/:@'’]*[^\W_{CJK_RANGE}])?")
 _CJK_STOP = re.compile("|".join(CJK))
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-zß-ÿ]+|\d+(?:[.,]\d+)*|[^\W\d_A-Za-z]+", re.UNICODE)
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;。！？\n\"“(\[]\s*)$")
+_OF_ONESELF = re.compile(r"\b(?:i|my|mine|we|our)\b.*\?|\b(?:what|who|which|when|where|how)\b.*\b(?:i|my|we|our)\b", re.IGNORECASE)
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _CODE_LINE = re.compile(
     r"""
@@ -64,7 +65,8 @@ class Term:
 def query_terms(prompt: str) -> list[Term]:
     """Return the distinct terms of a prompt in its order; empty when it asks about nothing that could be found again.
 
-    Code in fences, and prompts that are code throughout, ask about nothing; neither do greetings and acknowledgements.
+    Code in fences, and prompts that are code throughout, ask about nothing; neither do greetings, acknowledgements and
+    orders such as "show me". A question about oneself ("What is my name?") asks, though its words tell little.
     """
     prose = _FENCE.sub(" ", prompt)
     lines = [line for line in prose.splitlines() if line.strip()]
@@ -74,7 +76,8 @@ def query_terms(prompt: str) -> list[Term]:
     for match in _TOKEN.finditer(prose):
         for term in _terms(match.group(), at_start=_SENTENCE_START.search(prose, 0, match.start()) is not None):
             found.setdefault(term.stem, term)
-    return list(found.values())
+    told = [term for term in found.values() if term.kind != "asking"]
+    return list(found.values()) if told or _OF_ONESELF.search(prose) else []
 
 
 def word_stems(word: str) -> list[str]:
@@ -131,6 +134,8 @@ def _terms(token: str, *, at_start: bool) -> list[Term]:
 
 
 def _kind(token: str, *, at_start: bool) -> TermKind:
+    if token.lower() in ASKING:
+        return "asking"
     if token[0].isdigit():
         return "number"
     if re.search(r"[_/@:]|\w\.\w|[a-z][A-Z]", token):
@@ -141,7 +146,7 @@ def _kind(token: str, *, at_start: bool) -> TermKind:
 
 
 def _is_cjk(token: str) -> bool:
-    return re.match(f"[{_CJK_RANGE}]", token) is not None
+    return re.match(f"[{CJK_RANGE}]", token) is not None
 
 
 def _pairs(run: str) -> list[str]:
