@@ -8,6 +8,7 @@ work does not grow with the size of the texts.
 from __future__ import annotations
 
 import re
+from operator import is_
 from typing import TYPE_CHECKING, Any
 
 from memflush_jupyter.context.validation import validate
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from memflush_jupyter.trace.models import Block, Message, WireMessage
 
-__all__ = ["CONTINUED", "INTERRUPTED", "on_path", "to_wire", "validate"]
+__all__ = ["CONTINUED", "INTERRUPTED", "Assembler", "continues", "on_path", "to_wire", "validate"]
 
 INTERRUPTED = "Interrupted: this call did not finish, and its result is not known."
 CONTINUED = "(The conversation goes on from here.)"
@@ -31,7 +32,8 @@ def on_path(messages: Sequence[Message], *, branch: str = "main") -> list[Messag
 
     Partial replies, earlier summaries and messages of branches other than main and ``branch`` are left out (D11).
     """
-    sent = [message for message in messages if message.kind != "partial" and message.branch in {"main", branch}]
+    seen = {"main", branch}
+    sent = [message for message in messages if message.kind != "partial" and message.branch in seen]
     mark = next((index for index in range(len(sent) - 1, -1, -1) if sent[index].kind == "summary"), None)
     if mark is None:
         return sent
@@ -46,13 +48,37 @@ def to_wire(messages: Sequence[Message], *, branch: str = "main") -> list[WireMe
     The result always passes :func:`validate`, whatever was interrupted, cut, pruned or compacted, as long as the last
     message is the user's; it may end with the assistant's only when the path does.
     """
-    assembly = _Assembly()
-    for message in on_path(messages, branch=branch):
-        if message.role == "assistant":
-            assembly.assistant(message.content)
-        else:
-            assembly.user(message.content)
-    return assembly.finish()
+    return Assembler().wire(messages, branch=branch)
+
+
+def continues(messages: Sequence[Message], earlier: Sequence[Message]) -> bool:
+    """Whether ``messages`` begin with the very objects of ``earlier``."""
+    return len(messages) >= len(earlier) and all(map(is_, earlier, messages))
+
+
+class Assembler:
+    """Builds the requests of one conversation, each from where the one before it ended.
+
+    As long as a path only grew, the messages of earlier requests come back as the same objects: a long conversation is assembled once,
+    and who encodes a request can tell what it has encoded before.
+    """
+
+    def __init__(self) -> None:
+        self._assembly = _Assembly()
+        self._taken: list[Message] = []
+
+    def wire(self, messages: Sequence[Message], *, branch: str = "main") -> list[WireMessage]:
+        """Build the ``messages`` of a request, as :func:`to_wire` does."""
+        sent = on_path(messages, branch=branch)
+        if not continues(sent, self._taken):
+            self._assembly, self._taken = _Assembly(), []
+        for message in sent[len(self._taken) :]:
+            if message.role == "assistant":
+                self._assembly.assistant(message.content)
+            else:
+                self._assembly.user(message.content)
+        self._taken = sent
+        return self._assembly.finish()
 
 
 class _Assembly:
@@ -97,8 +123,9 @@ class _Assembly:
         self.open, self.results = calls, {}
 
     def finish(self) -> list[WireMessage]:
-        self._close_user()
-        return self.wire
+        """The request as it stands; more messages may follow."""
+        waiting = self._waiting()
+        return [*self.wire, _user(waiting)] if waiting else list(self.wire)
 
     def _result(self, block: Block) -> None:
         unanswered = self.open.get(str(block.get("tool_use_id", "")))
@@ -107,12 +134,14 @@ class _Assembly:
             self.results[sent] = _clean_result(block, sent)
 
     def _close_user(self) -> None:
-        """Put the waiting results, first and complete, and the rest into one user message."""
-        answers = [self.results.get(sent) or _interrupted(sent) for sent in self._called()]
-        content = [*answers, *self.rest]
+        content = self._waiting()
         if content:
             self.wire.append(_user(content))
         self.open, self.results, self.rest = {}, {}, []
+
+    def _waiting(self) -> list[Block]:
+        """The waiting results, first and complete, and the rest: the content of one user message."""
+        return [*(self.results.get(sent) or _interrupted(sent) for sent in self._called()), *self.rest]
 
     def _called(self) -> list[str]:
         if not self.open:

@@ -88,6 +88,7 @@ class ModelClient:
         self._count = count
         self._connections: dict[str, _Connection] = {}
         self._infos: dict[str, ModelInfo] = {}
+        self._encoder = requests.BodyEncoder()
 
     def default_model(self) -> str:
         """Return the id of the model that answers when none is named."""
@@ -123,7 +124,7 @@ class ModelClient:
         """
         endpoint = self.resolve(request.model)
         connection = self._connect(endpoint)
-        content = requests.encode(requests.build_body(request, endpoint))
+        content = self._encoder.encode(requests.build_body(request, endpoint))
         for attempt in itertools.count(1):
             try:
                 async with aclosing(self._attempt(request, endpoint, connection, content)) as pieces:

@@ -12,6 +12,7 @@ from memflush_jupyter.models.streaming import clean_surrogates_deep
 if TYPE_CHECKING:
     from memflush_jupyter.models.endpoints import Endpoint
     from memflush_jupyter.models.pieces import ModelRequest
+    from memflush_jupyter.trace.models import WireMessage
 
 _TAIL = 65_536
 
@@ -28,12 +29,38 @@ def build_body(request: ModelRequest, endpoint: Endpoint) -> dict[str, Any]:
     return body
 
 
-def encode(body: dict[str, Any]) -> bytes:
-    """Return the body as UTF-8 JSON. Lone surrogates, which UTF-8 has no form for, become U+FFFD."""
+def encode(value: Any) -> bytes:
+    """Return a value as UTF-8 JSON. Lone surrogates, which UTF-8 has no form for, become U+FFFD."""
     try:
-        return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
     except UnicodeEncodeError:
-        return json.dumps(clean_surrogates_deep(body), ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+        return json.dumps(clean_surrogates_deep(value), ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+
+
+class BodyEncoder:
+    """Encodes the bodies of one conversation's requests; a message that the last request held is not encoded again.
+
+    Messages are known by identity: whoever sends one again must not have changed it in place.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[WireMessage, list[int], bytes]] = {}
+
+    def encode(self, body: dict[str, Any]) -> bytes:
+        """Return the same bytes as :func:`encode`."""
+        fixed = encode({name: value for name, value in body.items() if name != "messages"})
+        known: dict[int, tuple[WireMessage, list[int], bytes]] = {}
+        parts: list[bytes] = []
+        for message in body["messages"]:
+            content = message["content"]
+            blocks = [id(content)] if isinstance(content, str) else list(map(id, content))
+            entry = self._known.get(id(message))
+            if entry is None or entry[0] is not message or entry[1] != blocks:
+                entry = (message, blocks, encode(message))
+            known[id(message)] = entry
+            parts.append(entry[2])
+        self._known = known
+        return b'%b,"messages":[%b]}' % (fixed[:-1], b",".join(parts))
 
 
 def seed_of(content: bytes) -> str:

@@ -17,7 +17,7 @@ from sqlalchemy import bindparam, select, text
 
 from memflush_jupyter.trace import fulltext, index, records
 from memflush_jupyter.trace.models import SearchHit
-from memflush_jupyter.trace.schema import TOKENIZER, messages, notes, traces
+from memflush_jupyter.trace.schema import TOKENIZER, messages, notes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Generator, Sequence
@@ -34,16 +34,28 @@ ENOUGH_CANDIDATES: Final = 1000
 MOST_CANDIDATES: Final = 8000
 """Messages that are ranked, at most, whatever the question."""
 
+_GROWTH: Final = 4
+_MOST_AT_ONCE: Final = 2000
+"""Matches are looked at in batches that grow: mostly the first is enough, and where it is not, many follow."""
+
 _COUNT = text("SELECT doc FROM search_vocabulary WHERE term = :term")
 _COUNT_PREFIX = text("SELECT sum(doc) FROM search_vocabulary WHERE term >= :term AND term < :term || char(1114111)")
 _LAST_ROW = text("SELECT max((SELECT coalesce(max(id), 0) * 2 FROM messages), (SELECT coalesce(max(number), 0) * 2 + 1 FROM notes))")
 _MATCH = text("SELECT rowid, -rank FROM search_index WHERE search_index MATCH :match AND rowid >= :first ORDER BY rank")
-_MESSAGES: Select[Any] = (
-    select(messages, traces.c.identity).join(traces, traces.c.id == messages.c.trace).where(messages.c.id.in_(bindparam("numbers", expanding=True)))
+_PLACES = text(
+    """
+    SELECT messages.id, messages.trace, messages.sequence, messages.kind, traces.identity FROM messages JOIN traces ON traces.id = messages.trace
+    WHERE messages.on_path AND messages.id IN (SELECT value FROM json_each(:numbers))
+    """
 )
-_NOTES: Select[Any] = (
-    select(notes, traces.c.identity).outerjoin(traces, traces.c.id == notes.c.trace).where(notes.c.number.in_(bindparam("numbers", expanding=True)))
+_MESSAGES: Select[Any] = select(messages).where(messages.c.id.in_(bindparam("numbers", expanding=True)))
+_NOTE_PLACES = text(
+    """
+    SELECT notes.number, notes.trace, notes.sequence, notes.origin, traces.identity FROM notes LEFT JOIN traces ON traces.id = notes.trace
+    WHERE notes.state <> 'retired' AND notes.number IN (SELECT value FROM json_each(:numbers))
+    """
 )
+_NOTES: Select[Any] = select(notes).where(notes.c.number.in_(bindparam("numbers", expanding=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +66,13 @@ class Restriction:
     exclude: Container[tuple[str, int]]
     origins: Collection[str] | None
 
-    def allows(self, hit: SearchHit, owner: str | None) -> bool:
+    def allows(self, origin: str, trace: str | None, sequence: int | None, owner: str | None) -> bool:
         """Whether a hit may be shown. A note without a trace belongs to whoever opens the store."""
         if self.identity is not None and owner is not None and owner != self.identity:
             return False
-        if self.origins is not None and hit.origin not in self.origins:
+        if self.origins is not None and origin not in self.origins:
             return False
-        return hit.trace is None or hit.sequence is None or (hit.trace, hit.sequence) not in self.exclude
+        return trace is None or sequence is None or (trace, sequence) not in self.exclude
 
 
 class Stemmer:
@@ -87,14 +99,15 @@ class Stemmer:
 
 def search(connection: Connection, stemmer: Stemmer, query: str, *, limit: int, only: Restriction, zone: tzinfo | None) -> list[SearchHit]:
     """The best hits, best first."""
-    hits: list[SearchHit] = []
+    chosen: list[tuple[int, float]] = []
     with closing(_matches(connection, stemmer, query, max(1, limit))) as batches:
         for batch in batches:
-            found = _load(connection, batch, zone)
-            hits += [hit for row, _ in batch if row in found for hit, owner in [found[row]] if only.allows(hit, owner)]
-            if len(hits) >= limit:
+            allowed = _allowed(connection, [row for row, _ in batch], only)
+            chosen += [place for place in batch if place[0] in allowed]
+            if len(chosen) >= limit:
                 break
-    return hits[:limit]
+    found = _load(connection, dict(chosen[:limit]), zone)
+    return [found[row] for row, _ in chosen[:limit]]
 
 
 def _matches(connection: Connection, stemmer: Stemmer, query: str, size: int) -> Generator[list[tuple[int, float]]]:
@@ -110,6 +123,7 @@ def _matches(connection: Connection, stemmer: Stemmer, query: str, size: int) ->
     with closing(connection.execute(_MATCH, {"match": _expression([term for _, term in terms], chosen), "first": first})) as result:
         while batch := result.fetchmany(size):
             yield [(int(row), float(score)) for row, score in batch]
+            size = min(size * _GROWTH, _MOST_AT_ONCE)
 
 
 def _choosing(terms: Sequence[tuple[int, str]]) -> int:
@@ -147,19 +161,34 @@ def _quoted(term: str) -> str:
     return f'"{term[:-1]}"*' if term.endswith("*") else f'"{term}"'
 
 
-def _load(connection: Connection, batch: Sequence[tuple[int, float]], zone: tzinfo | None) -> dict[int, tuple[SearchHit, str | None]]:
-    """What the rows of the index stand for, with its owner; what was rewound away or retired is left out."""
-    scores = dict(batch)
-    found: dict[int, tuple[SearchHit, str | None]] = {}
+def _allowed(connection: Connection, rows: Sequence[int], only: Restriction) -> set[int]:
+    """Which rows of the index may be shown: found out before any text is read, since in one long conversation most hits are still in the context."""
+    numbers = json.dumps([row // 2 for row in rows if row % 2 == 0])
+    found = {
+        index.message_row(number)
+        for number, trace, sequence, kind, owner in connection.execute(_PLACES, {"numbers": numbers})
+        if only.allows(index.ORIGINS[kind], trace, sequence, owner)
+    }
+    numbers = json.dumps([row // 2 for row in rows if row % 2])
+    if len(numbers) > len("[]"):
+        found |= {
+            index.note_row(number)
+            for number, trace, sequence, origin, owner in connection.execute(_NOTE_PLACES, {"numbers": numbers})
+            if only.allows(origin, trace, sequence, owner)
+        }
+    return found
+
+
+def _load(connection: Connection, scores: dict[int, float], zone: tzinfo | None) -> dict[int, SearchHit]:
+    """What rows of the index stand for."""
+    found: dict[int, SearchHit] = {}
     numbers = [row // 2 for row in scores if row % 2 == 0]
     for stored in connection.execute(_MESSAGES, {"numbers": numbers}) if numbers else ():
-        if stored.on_path:
-            row, said = index.message_row(stored.id), index.said_by(json.loads(stored.content), json.loads(stored.meta))
-            origin, moment = index.ORIGINS[stored.kind], records.moment(stored.created_at, zone)
-            found[row] = SearchHit("message", stored.trace, stored.sequence, None, said, scores[row], origin, moment), stored.identity
+        row, said = index.message_row(stored.id), index.said_by(json.loads(stored.content), json.loads(stored.meta))
+        origin, moment = index.ORIGINS[stored.kind], records.moment(stored.created_at, zone)
+        found[row] = SearchHit("message", stored.trace, stored.sequence, None, said, scores[row], origin, moment)
     numbers = [row // 2 for row in scores if row % 2]
     for stored in connection.execute(_NOTES, {"numbers": numbers}) if numbers else ():
-        if stored.state != "retired":
-            row, moment = index.note_row(stored.number), records.moment(stored.created_at, zone)
-            found[row] = SearchHit("note", stored.trace, stored.sequence, stored.id, stored.text, scores[row], stored.origin, moment), stored.identity
+        row, moment = index.note_row(stored.number), records.moment(stored.created_at, zone)
+        found[row] = SearchHit("note", stored.trace, stored.sequence, stored.id, stored.text, scores[row], stored.origin, moment)
     return found
