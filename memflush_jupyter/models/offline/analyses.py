@@ -30,20 +30,20 @@ CODE: dict[str, Callable[[Task], str]] = {
 }
 
 _LEADS = {
-    "describe": "I describe {columns} of {frame}.",
-    "missing": "I count missing values in {frame}.",
-    "counts": "I count the values of {columns} in {frame}.",
-    "distribution": "I look at the distribution of {columns} in {frame}.",
-    "aggregate": "I compute {stats} of {columns} in {frame}{by}.",
-    "rows": "I count the rows of {frame}.",
-    "top": "I sort {frame} by {columns}.",
-    "head": "I look at rows of {frame}.",
-    "compare": "I compare {columns} in {frame}{by}.",
-    "correlation": "I correlate {columns} in {frame}{by}.",
-    "outliers": "I look for outliers in {columns} of {frame}.",
-    "trend": "I look at {columns} over {over} in {frame}.",
-    "regression": "I fit a line to {columns} in {frame}.",
-    "plot": "I plot {columns} of {frame}{by}.",
+    "describe": "I describe {columns} of {frame}:",
+    "missing": "I count missing values in {frame}:",
+    "counts": "I count the values of {columns} in {frame}:",
+    "distribution": "I look at the distribution of {columns} in {frame}:",
+    "aggregate": "I compute {stats} of {columns} in {frame}{by}:",
+    "rows": "I count the rows of {frame}:",
+    "top": "I sort {frame} by {columns}:",
+    "head": "I look at rows of {frame}:",
+    "compare": "I compare {columns} in {frame}{by}:",
+    "correlation": "I correlate {columns} in {frame}{by}:",
+    "outliers": "I look for outliers in {columns} of {frame}:",
+    "trend": "I look at {columns} over {over} in {frame}:",
+    "regression": "I fit a line to {columns} in {frame}:",
+    "plot": "I plot {columns} of {frame}{by}:",
 }
 
 
@@ -57,4 +57,4 @@ def lead(task: Task) -> str:
         stats=" and ".join(task.details.stats or ("mean",)),
     )
     where = " and ".join(condition.words() for condition in task.filters)
-    return f"{text[:-1]}, where {where}." if where else text
+    return f"{text[:-1]}, where {where}:" if where else text

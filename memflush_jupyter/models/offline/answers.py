@@ -252,10 +252,12 @@ def _plot(task: Task, tables: Tables) -> str | None:
         return None
     d = task.preferences.decimals
     records = found.records()
-    lost = [f"{r['missing']} missing in {code(r['column'])}" for r in records if r["missing"] != "0"]
-    parts = [f"**The {_PICTURES[kind]} shows {figures.listing([r['column'] for r in records])}{by}.**" + (f" Not drawn: {', '.join(lost)}." if lost else "")]
-    body = [[cell_code(r["column"]), r["n"], *(cell(r.get(name, ""), d) for name in ("mean", "std", "min", "25%", "50%", "75%", "max"))] for r in records]
-    parts.append(table(["column", "values", "mean", "std", "min", "25 %", "median", "75 %", "max"], body))
+    parts = [f"**The {_PICTURES[kind]} shows {figures.listing([r['column'] for r in records])}{by}.**"]
+    body = [
+        [cell_code(r["column"]), r["n"], r["missing"], *(cell(r.get(name, ""), d) for name in ("mean", "std", "min", "25%", "50%", "75%", "max"))]
+        for r in records
+    ]
+    parts.append(table(["column", "values", "missing", "mean", "std", "min", "25 %", "median", "75 %", "max"], body))
     return "\n\n".join(parts)
 
 

@@ -41,8 +41,6 @@ def _compare(task: Task, tables: Tables) -> str | None:
         lead = f"**{code(known[0]['measurement'])} by {by}: η² = {cell(known[0]['eta_squared'], d)}.**"
     elif known:
         lead = f"**{code(known[0]['measurement'])} separates {by} best: η² = {cell(known[0]['eta_squared'], d)}.**"
-        if len(known) > 1:
-            lead += " The order is " + ", ".join(f"{code(r['measurement'])} ({cell(r['eta_squared'], d)})" for r in known[:8]) + "."
     else:
         lead = f"**No measurement varies enough for an effect size by {by}.**"
     # By position: a measurement may be named "group" itself.
@@ -50,7 +48,7 @@ def _compare(task: Task, tables: Tables) -> str | None:
     body = [[cell_code(r["measurement"]), cell(r["eta_squared"], d), cell(r["n"]), *(cell(g.get(r["measurement"], ""), d) for g in groups)] for r in records]
     header = ["measurement", "η²", "values", *(f"mean, {safe(g[''])} (n = {counts.get(g[''], '?')})" for g in groups)]
     more = f" The first {len(groups)} of {len(counts)} groups are shown." if len(counts) > len(groups) else ""
-    note = f"η² (eta squared) is the share of a measurement's variance that lies between the groups: 0 none, 1 all. Missing values are left out.{more}"
+    note = f"*η²: the part of the variance that lies between the groups.*{more}"
     return "\n\n".join([lead, table(header, body), note])
 
 
@@ -80,17 +78,17 @@ def _correlation(task: Task, tables: Tables) -> str | None:
     if len(pairs) == 1:
         a, b, r = pairs[0]
         value = f"{name} = {cell(r, d)}" if r else f"{name} is not defined (too few pairs, or a column that does not vary)"
-        return f"**{code(a)} and {code(b)}: {value}** ({strength(_float(r))}; {n[a][b]} complete pairs). A correlation says nothing about cause."
+        return f"**{code(a)} and {code(b)}: {value}** ({strength(_float(r))}; {n[a][b]} complete pairs)."
     pairs.sort(key=lambda pair: -abs(_float(pair[2])) if pair[2] else 2.0)
     body = [[f"{cell_code(a)} – {cell_code(b)}", cell(r, d) if r else "not defined", n[a][b], strength(_float(r))] for a, b, r in pairs[:_PAIRS]]
     top = pairs[0]
     lead = f"**The strongest correlation is between {code(top[0])} and {code(top[1])}: {name} = {cell(top[2], d)}.**"
-    more = f" The {len(pairs) - _PAIRS} weaker pairs are not shown." if len(pairs) > _PAIRS else ""
+    more = f"The {len(pairs) - _PAIRS} weaker pairs are not shown." if len(pairs) > _PAIRS else ""
     return "\n\n".join(
         [
             lead if top[2] else "**No pair has a defined correlation.**",
             table(["pair", name, "pairs", "strength"], body),
-            "A correlation says nothing about cause." + more,
+            *([more] if more else []),
         ]
     )
 
@@ -115,10 +113,7 @@ def _outliers(task: Task, tables: Tables) -> str | None:
     shown = tables.get("outlying values")
     if shown is not None and shown.rows:
         parts += ["The values (row label and value):", table(["row", "value"], [[cell(row[0]), cell(row[1], d)] for row in shown.rows])]
-    parts.append(
-        f"Fences lie 1.5 interquartile ranges below the first and above the third quartile; σ is the standard deviation. "
-        f"Nothing was removed from {code(task.frame.name)}."
-    )
+    parts.append("Fences: Tukey's rule, one and a half interquartile ranges beyond the quartiles.")
     return "\n\n".join(parts)
 
 
@@ -131,19 +126,18 @@ def _trend(task: Task, tables: Tables) -> str | None:
     slope = _float(first["slope"])
     unit = f"unit of {code(task.by.name)}" if task.by.role == "number" else "year"
     which = code(task.columns[0].name)
+    lost = f" ({first['left_out']} rows without a usable time or value left out)" if first["left_out"] != "0" else ""
     if not found.rows:
         return f"**No rows have both {which} and {code(task.by.name)}, so there is no trend to show.**"
     if math.isnan(slope):
         lead = f"**{which}: all {first['n']} values lie at one time, so there is no trend to show.**"
     else:
         way = "rises" if slope > 0 else "falls" if slope < 0 else "stays level"
-        lead = f"**{which} {way}: the least-squares slope is {number(slope, d)} per {unit} ({first['n']} values).**"
+        lead = f"**{which} {way}: the least-squares slope is {number(slope, d)} per {unit}, from {first['n']} values{lost}.**"
     records = found.records()
     shown = records if len(records) <= _PERIODS else [*records[: _PERIODS // 2], *records[-_PERIODS // 2 :]]
     body = [[cell(r["period"].removesuffix(".0")), cell(r["mean"], d), cell(r["count"])] for r in shown]
-    notes = [f"The first and last 12 of {len(records)} periods are shown."] if len(shown) < len(records) else []
-    if first["left_out"] != "0":
-        notes.append(f"{first['left_out']} rows without a usable time or value are left out.")
+    notes = [f"The first and last {_PERIODS // 2} of {len(records)} periods are shown."] if len(shown) < len(records) else []
     return "\n\n".join([lead, table(["period", f"mean of {which}", "values"], body), *notes])
 
 
@@ -160,10 +154,11 @@ def _regression(task: Task, tables: Tables) -> str | None:
     sign = "-" if intercept < 0 else "+"
     parts = [
         f"**{y} = {number(slope, d)} × {x} {sign} {number(abs(intercept), d)}, R² = {cell(first['r_squared'], d)}.**",
-        table(["slope", "intercept", "R²", "pairs"], [[number(slope, d), number(intercept, d), cell(first["r_squared"], d), first["n"]]]),
-        f"Ordinary least squares on {first['n']} complete pairs"
-        + (f"; {first['left_out']} incomplete rows are left out" if first["left_out"] != "0" else "")
-        + ". A fit is no proof of cause.",
+        table(
+            ["slope", "intercept", "R²", "complete pairs", "incomplete rows"],
+            [[number(slope, d), number(intercept, d), cell(first["r_squared"], d), first["n"], first["left_out"]]],
+        ),
+        "Ordinary least squares. A fit is no proof of cause.",
     ]
     return "\n\n".join(parts)
 

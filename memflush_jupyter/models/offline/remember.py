@@ -71,7 +71,7 @@ def passages(conversation: Conversation, question: str = "") -> list[Passage]:
     for number, prompt in enumerate(conversation.prompts[:-1]):
         found += _cut(prompt, f"your prompt {number + 1} in this context", 1000 + 2 * number, "user")
     for number, reply in conversation.replies:
-        if number < len(conversation.prompts) - 1 and not reply.startswith(("Remembered:", "Noted:", "Already in memory:", "I found this:")):
+        if number < len(conversation.prompts) - 1 and not reply.startswith(("Noted in memory:", "Noted:", "Already in memory:", "I found this:")):
             found += _cut(reply, f"my answer to prompt {number + 1} in this context", 1001 + 2 * number, "assistant")
     about_requests = bool(_ASKED.search(question))
     return [passage for passage in found if not _is_question(passage.text) and (about_requests or not _is_request(passage))]

@@ -20,7 +20,7 @@ _BEFORE = re.compile(r"\AThe summary of what came before:\n(.*?)\n\n<transcript>
 _KEPT = re.compile(r'from the one that begins with "(.*?)" on, which stay')
 _WORDS = re.compile(r"at most (\d+) words")
 _BOLD = re.compile(r"^\*\*(.+?)\*\*", re.MULTILINE)
-_PREFIX = re.compile(r"^(?:Remembered|Noted|Already in memory): ")
+_PREFIX = re.compile(r"^(?:Noted in memory|Noted|Already in memory): ")
 _BOILERPLATE = re.compile(
     r"^(?:η² \(eta squared\) is|Missing values are|A correlation says|A fit is|Ordinary least squares|Fences lie|σ is"
     r"|Nothing was removed|The order is|I (?:found|look|load|compute|compare"

@@ -141,7 +141,7 @@ def _look(state: State) -> Talk:
     """Inspect the kernel; gives what went wrong, or nothing."""
     if not state.offers("inspect_variables"):
         return sentences.no_tool("inspect_variables")
-    outcomes = yield from call(state, [Call("inspect_variables", {})], "I look at what the kernel holds.")
+    outcomes = yield from call(state, [Call("inspect_variables", {})], "I look at what the kernel holds:")
     return sentences.STOP + sentences.failed("inspect_variables", outcomes[0]) if outcomes[0].is_error else ""
 
 
@@ -150,7 +150,7 @@ def _look_up(frame: Frame, state: State) -> Talk:
     code = protect(values_code(frame), _taken(state))
     if not state.offers("run_python"):
         return sentences.no_tool("run_python", code)
-    outcomes = yield from call(state, [Call("run_python", {"code": code})], "I look up the values of the text columns.")
+    outcomes = yield from call(state, [Call("run_python", {"code": code})], "I look up the values of the text columns:")
     if outcomes[0].is_error:
         return sentences.STOP + sentences.failed("run_python", outcomes[0], code)
     known = state.kernel.frames.get(frame.name)
@@ -199,16 +199,16 @@ def _load(clause: Clause, state: State) -> Talk:
     if path is None and not package:
         if not state.offers("list_files"):
             return sentences.STOP + "Name the file to load, for example “load penguins.csv”."
-        outcomes = yield from call(state, [Call("list_files", {})], "I look for data files.")
+        outcomes = yield from call(state, [Call("list_files", {})], "I look for data files:")
         names = [] if outcomes[0].is_error else sentences.data_files(outcomes[0].text)
         if len(names) != 1:
             return sentences.STOP + sentences.which_file(names)
         path = names[0]
     if not _looked(state) and state.offers("inspect_variables"):
-        yield from call(state, [Call("inspect_variables", {})], "First I look at what the kernel holds, so that I overwrite nothing of yours.")
+        yield from call(state, [Call("inspect_variables", {})], "First I look at what the kernel holds, so that I overwrite nothing of yours:")
     name = loading.variable(path or "penguins", clause.written, state.kernel)
     code = protect(loading.load_code(path, name) if path else loading.package_code(name), _taken(state), keep=frozenset({name}))
-    outcomes = yield from call(state, [Call("run_python", {"code": code})], f"I load {figures.code(path or 'the Palmer penguins')}.")
+    outcomes = yield from call(state, [Call("run_python", {"code": code})], f"I load {figures.code(path or 'the Palmer penguins')}:")
     outcome = outcomes[0]
     if outcome.denied:
         return sentences.STOP + sentences.denied(code)
@@ -233,7 +233,7 @@ def _files(state: State) -> Talk:
 def _inspect(state: State) -> Talk:
     if not state.offers("inspect_variables"):
         return sentences.no_tool("inspect_variables")
-    outcomes = yield from call(state, [Call("inspect_variables", {})], "I look at what the kernel holds.")
+    outcomes = yield from call(state, [Call("inspect_variables", {})], "I look at what the kernel holds:")
     if outcomes[0].is_error:
         return sentences.failed("inspect_variables", outcomes[0])
     return sentences.variables(state.kernel)
@@ -248,7 +248,7 @@ def _remember(text: str, state: State) -> Talk:
     outcomes = yield from call(state, [Call("memory_write", {"notes": [note]})])
     if outcomes[0].is_error:
         return "The note could not be saved: " + figures.safe(outcomes[0].text, 300)
-    return f"Already in memory: {note}" if "Nothing was saved" in outcomes[0].text else f"Remembered: {note}"
+    return f"Already in memory: {note}" if "Nothing was saved" in outcomes[0].text else f"Noted in memory: {note}"
 
 
 def _recall(question: str, state: State) -> Talk:

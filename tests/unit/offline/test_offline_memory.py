@@ -28,7 +28,7 @@ def request(messages, system=""):
 
 def test_remember_writes_one_whole_sentence():
     loop = Loop()
-    assert loop.ask("Please remember that weights are in grams") == "Remembered: Weights are in grams."
+    assert loop.ask("Please remember that weights are in grams") == "Noted in memory: Weights are in grams."
     assert loop.notes == ["Weights are in grams."]
 
 
@@ -142,7 +142,9 @@ def test_a_flush_after_a_turn_with_tools_still_saves():
 def test_a_flush_keeps_the_rows_a_finding_is_about_and_leaves_explanations_out():
     loop = Loop({"df": pd.DataFrame({"mass": [1.0, 2.0, 4.0, 9.0], "sex": ["f", "m", "f", "m"]})})
     loop.ask("outliers of mass only for m")
-    content, _ = flush(loop.messages, ["Fences lie 1.5 interquartile ranges below the first and above the third quartile.", "Remembered: Units are grams."])
+    content, _ = flush(
+        loop.messages, ["Fences lie 1.5 interquartile ranges below the first and above the third quartile.", "Noted in memory: Units are grams."]
+    )
     assert content[0]["input"]["notes"] == [
         "Units are grams.",
         "`mass`: 0 values outside the IQR fences, 0 beyond 3 σ (`df`, only rows where `sex` is m).",
