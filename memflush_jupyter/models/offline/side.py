@@ -24,7 +24,8 @@ _PREFIX = re.compile(r"^(?:Noted in memory|Noted|Already in memory): ")
 _BOILERPLATE = re.compile(
     r"^(?:η² \(eta squared\) is|Missing values are|A correlation says|A fit is|Ordinary least squares|Fences lie|σ is"
     r"|Nothing was removed|The order is|I (?:found|look|load|compute|compare"
-    r"|correlate|plot|fit|count|sort|describe) |The values \(row|Left out:|Not taken into account|The (?:first|other|rarer)\b|`[^`]+` \d+ values|The [a-z ]+ shows `)"
+    r"|correlate|plot|fit|count|sort|describe) |The values \(row|Left out:|Not taken into account|The (?:first|other"
+    r"|rarer)\b|`[^`]+` \d+ values|The [a-z ]+ shows `)"
 )
 """Sentences of the analyst's own that explain a table or announce a step: no facts to keep."""
 _MOST_NOTES = 12
