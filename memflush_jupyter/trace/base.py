@@ -11,7 +11,6 @@ from memflush_jupyter.trace import index, records
 from memflush_jupyter.trace.clean import Cleaner
 from memflush_jupyter.trace.database import Database, Synchronous
 from memflush_jupyter.trace.schema import INDEX_VERSION, locks, settings
-from memflush_jupyter.trace.search import Stemmer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +35,6 @@ class StoreBase:
         self._clock = clock
         self._clean = Cleaner(redact)
         self._wall = wall
-        self._stemmer = Stemmer()
         with database.read() as connection:
             version = _setting(connection, "index_version")
         if version != INDEX_VERSION:
@@ -67,7 +65,6 @@ class StoreBase:
 
     def close(self) -> None:
         """Close the file; harmless when repeated."""
-        self._stemmer.close()
         self._database.close()
 
     def get_setting(self, key: str) -> str | None:

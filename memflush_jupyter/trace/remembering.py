@@ -95,7 +95,7 @@ class Remembering(StoreBase):
         ``origins`` keeps only ``"user"``, ``"agent"`` or ``"tool"``. Retired notes, side branches, summaries and what was rewound away are not found.
         """
         with self._database.read() as connection:
-            return search.search(connection, self._stemmer, query, limit=limit, only=search.Restriction(identity, exclude, origins), zone=self._zone())
+            return search.search(connection, query, limit=limit, only=search.Restriction(identity, exclude, origins), zone=self._zone())
 
     def _log(self, connection: Connection, trace: str | None, event: str, data: dict[str, Any]) -> int:
         inserted = connection.execute(

@@ -114,20 +114,15 @@ locks = Table(
     Column("heartbeat", Float, nullable=False),
 )
 
-# Marks are token characters so that the vowel signs of Indic and South-East Asian scripts do not cut their words.
-TOKENIZER: Final = "porter unicode61 remove_diacritics 2 categories 'L* N* M*'"
-# Contentless: the index holds terms only, the text stays in `messages` and `notes`.
-FULL_TEXT: Final = (
-    f"CREATE VIRTUAL TABLE search_index USING fts5(body, content='', tokenize=\"{TOKENIZER}\")",
-    "CREATE VIRTUAL TABLE search_vocabulary USING fts5vocab('search_index', 'row')",
-)
+# Contentless: the index holds terms only, the text stays in `messages` and `notes`. Marks are token characters so that the
+# vowel signs of Indic and South-East Asian scripts do not cut their words.
+FULL_TEXT: Final = "CREATE VIRTUAL TABLE search_index USING fts5(body, content='', tokenize=\"porter unicode61 remove_diacritics 2 categories 'L* N* M*'\")"
 
 
 def create(connection: Connection) -> None:
     """Create every table and stamp the revision, in the transaction of ``connection``: what ``alembic upgrade head`` would do."""
     metadata.create_all(connection, checkfirst=False)
-    for statement in FULL_TEXT:
-        connection.execute(text(statement))
+    connection.execute(text(FULL_TEXT))
     connection.execute(text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL, CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"))
     connection.execute(text("INSERT INTO alembic_version (version_num) VALUES (:revision)"), {"revision": REVISION})
     connection.execute(settings.insert().values(key="index_version", value=INDEX_VERSION))

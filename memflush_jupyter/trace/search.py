@@ -1,14 +1,14 @@
-"""Asking the full-text index: a question's rarest terms choose the candidates, all of its terms rank them.
+"""Asking the full-text index: a question's rarest terms choose the candidates, more of its terms rank them.
 
 Plain BM25 over every term of a question reads every message that holds any of them: a tenth of a second in a large store. Here only
-messages with one of the rarest terms are ranked (about ``ENOUGH_CANDIDATES`` of them), by the BM25 of up to ``MOST_TERMS`` terms; the
-benchmark prints what that costs in evidence. When even the rarest term is everywhere, only the most recent messages are looked through.
+messages with one of the rarest terms are ranked (about ``ENOUGH_CANDIDATES`` of them), by the BM25 of those terms and of further ones
+that are cheap enough to weigh; the benchmark prints what that costs in evidence. When even the rarest term is everywhere, only the most
+recent messages are looked through.
 """
 
 from __future__ import annotations
 
 import json
-import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -17,7 +17,7 @@ from sqlalchemy import bindparam, select, text
 
 from memflush_jupyter.trace import fulltext, index, records
 from memflush_jupyter.trace.models import SearchHit
-from memflush_jupyter.trace.schema import TOKENIZER, messages, notes
+from memflush_jupyter.trace.schema import messages, notes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Generator, Sequence
@@ -31,16 +31,18 @@ FEW_CANDIDATES: Final = 300
 """With fewer candidates than this the next rarest term adds its messages."""
 ENOUGH_CANDIDATES: Final = 1000
 """With this many candidates no further term adds its messages."""
-MOST_CANDIDATES: Final = 8000
+MOST_CANDIDATES: Final = 4000
 """Messages that are ranked, at most, whatever the question."""
+MOST_POSTINGS: Final = 60_000
+"""Occurrences of all ranking terms together, at most: BM25 counts each term's messages anew for every question."""
 
 _GROWTH: Final = 4
 _MOST_AT_ONCE: Final = 2000
 """Matches are looked at in batches that grow: mostly the first is enough, and where it is not, many follow."""
 
-_COUNT = text("SELECT doc FROM search_vocabulary WHERE term = :term")
-_COUNT_PREFIX = text("SELECT sum(doc) FROM search_vocabulary WHERE term >= :term AND term < :term || char(1114111)")
 _LAST_ROW = text("SELECT max((SELECT coalesce(max(id), 0) * 2 FROM messages), (SELECT coalesce(max(number), 0) * 2 + 1 FROM notes))")
+_COUNT = text("SELECT count(*), max(rowid) FROM (SELECT rowid FROM search_index WHERE search_index MATCH :match LIMIT :most)")
+_RECENT = text("SELECT min(rowid) FROM (SELECT rowid FROM search_index WHERE search_index MATCH :match ORDER BY rowid DESC LIMIT :most)")
 _MATCH = text("SELECT rowid, -rank FROM search_index WHERE search_index MATCH :match AND rowid >= :first ORDER BY rank")
 _PLACES = text(
     """
@@ -75,32 +77,10 @@ class Restriction:
         return trace is None or sequence is None or (trace, sequence) not in self.exclude
 
 
-class Stemmer:
-    """Tells a term's stem as the index has it, by asking the same tokeniser on an index of its own in memory."""
-
-    def __init__(self) -> None:
-        self._own = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-        self._own.execute(f"CREATE VIRTUAL TABLE t USING fts5(body, content='', tokenize=\"{TOKENIZER}\")")
-        self._own.execute("CREATE VIRTUAL TABLE v USING fts5vocab('t', 'instance')")
-
-    def stems(self, terms: Sequence[str]) -> list[str]:
-        """The stem of each term, in order; an empty text for a term that the tokeniser drops."""
-        found = [""] * len(terms)
-        self._own.execute("INSERT INTO t (t) VALUES ('delete-all')")
-        self._own.executemany("INSERT INTO t (rowid, body) VALUES (?, ?)", [(number, term.rstrip("*")) for number, term in enumerate(terms, 1)])
-        for stem, number in self._own.execute("SELECT term, doc FROM v ORDER BY doc, offset DESC"):
-            found[number - 1] = stem
-        return found
-
-    def close(self) -> None:
-        """Let go of the memory."""
-        self._own.close()
-
-
-def search(connection: Connection, stemmer: Stemmer, query: str, *, limit: int, only: Restriction, zone: tzinfo | None) -> list[SearchHit]:
+def search(connection: Connection, query: str, *, limit: int, only: Restriction, zone: tzinfo | None) -> list[SearchHit]:
     """The best hits, best first."""
     chosen: list[tuple[int, float]] = []
-    with closing(_matches(connection, stemmer, query, max(1, limit))) as batches:
+    with closing(_matches(connection, query, max(1, limit))) as batches:
         for batch in batches:
             allowed = _allowed(connection, [row for row, _ in batch], only)
             chosen += [place for place in batch if place[0] in allowed]
@@ -110,20 +90,19 @@ def search(connection: Connection, stemmer: Stemmer, query: str, *, limit: int, 
     return [found[row] for row, _ in chosen[:limit]]
 
 
-def _matches(connection: Connection, stemmer: Stemmer, query: str, size: int) -> Generator[list[tuple[int, float]]]:
-    terms = _rarest(connection, stemmer, fulltext.query_terms(query))
+def _matches(connection: Connection, query: str, size: int) -> Generator[list[tuple[int, float]]]:
+    terms = _rarest(connection, fulltext.query_terms(query))
     if not terms:
         return
     chosen = _choosing(terms)
-    candidates = sum(count for count, _ in terms[:chosen])
+    match = _expression([term for _, term in terms[: _ranking(terms, chosen)]], chosen)
     first = 0
-    if candidates > MOST_CANDIDATES:
-        first = int(int(connection.execute(_LAST_ROW).scalar_one()) * (1 - MOST_CANDIDATES / candidates))
+    if terms[0][0] > MOST_CANDIDATES:
+        first = int(connection.execute(_RECENT, {"match": _quoted(terms[0][1]), "most": MOST_CANDIDATES}).scalar_one())
     # An unfinished statement would keep its view of the file open, so it is closed whatever happens.
-    with closing(connection.execute(_MATCH, {"match": _expression([term for _, term in terms], chosen), "first": first})) as result:
+    with closing(connection.execute(_MATCH, {"match": match, "first": first})) as result:
         while batch := result.fetchmany(size):
             yield [(int(row), float(score)) for row, score in batch]
-            size = min(size * _GROWTH, _MOST_AT_ONCE)
 
 
 def _choosing(terms: Sequence[tuple[int, str]]) -> int:
@@ -144,17 +123,27 @@ def _expression(terms: Sequence[str], chosen: int) -> str:
     return f"({choosing}) AND ({' OR '.join(map(_quoted, terms))})"
 
 
-def _rarest(connection: Connection, stemmer: Stemmer, terms: list[str]) -> list[tuple[int, str]]:
-    counted: list[tuple[int, int, str]] = []
-    seen: set[str] = set()
-    for order, (term, stem) in enumerate(zip(terms, stemmer.stems(terms), strict=True)):
-        if not stem or stem in seen:
-            continue
-        seen.add(stem)
-        count = int(connection.execute(_COUNT_PREFIX if term.endswith("*") else _COUNT, {"term": stem}).scalar() or 0)
-        if count:
-            counted.append((count, order, term))
-    return [(count, term) for count, _, term in sorted(counted)[:MOST_TERMS]]
+def _ranking(terms: Sequence[tuple[int, str]], chosen: int) -> int:
+    """How many of the terms, rarest first, rank the candidates: those that choose, and further ones while they are cheap to weigh."""
+    total, ranking = sum(count for count, _ in terms[:chosen]), chosen
+    for count, _ in terms[chosen:]:
+        total += count
+        if total > MOST_POSTINGS:
+            break
+        ranking += 1
+    return ranking
+
+
+def _rarest(connection: Connection, terms: list[str]) -> list[tuple[int, str]]:
+    last = int(connection.execute(_LAST_ROW).scalar_one())
+    counted = [(_count(connection, term, last), order, term) for order, term in enumerate(terms)]
+    return [(count, term) for count, _, term in sorted(counted)[:MOST_TERMS] if count]
+
+
+def _count(connection: Connection, term: str, last: int) -> int:
+    """In how many rows a term stands; counted up to a limit, and from there on estimated by how densely it stands so far."""
+    count, reached = connection.execute(_COUNT, {"match": _quoted(term), "most": MOST_CANDIDATES + 1}).one()
+    return int(count) if count <= MOST_CANDIDATES else max(int(count), int(count) * last // int(reached))
 
 
 def _quoted(term: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from sqlalchemy import bindparam, insert, select, text, update
+from sqlalchemy import bindparam, select, text, update
 
 from memflush_jupyter.errors import TraceError
 from memflush_jupyter.trace import index, records
@@ -43,15 +43,18 @@ _WALK_ROWS = text(
     SELECT messages.* FROM walk JOIN messages ON messages.trace = :trace AND messages.sequence = walk.sequence ORDER BY messages.sequence
     """
 )
-_TRACE = select(traces).where(traces.c.id == bindparam("id"))
+# Plain SQL where each append and each resume passes: building and compiling these as expressions costs more than running them.
+_TRACE = text("SELECT * FROM traces WHERE id = :id")
 _TRACES_BY_PREFIX = text("SELECT id FROM traces WHERE substr(id, 1, length(:prefix)) = :prefix ORDER BY number LIMIT 3")
-_PLACE = select(messages.c.mark, messages.c.branch).where(messages.c.trace == bindparam("trace_id"), messages.c.sequence == bindparam("at"))
-_INSERT = insert(messages)
-_ADVANCE = (
-    update(traces)
-    .where(traces.c.id == bindparam("trace_id"))
-    .values(head=bindparam("new_head"), last_sequence=bindparam("new_last"), updated_at=bindparam("now"))
+_MESSAGE = text("SELECT * FROM messages WHERE trace = :trace AND sequence = :sequence")
+_PLACE = text("SELECT mark, branch FROM messages WHERE trace = :trace AND sequence = :sequence")
+_INSERT = text(
+    """
+    INSERT INTO messages (trace, sequence, parent, mark, on_path, role, kind, branch, tokens, usage, stop_reason, cell_id, created_at, meta, content)
+    VALUES (:trace, :sequence, :parent, :mark, :on_path, :role, :kind, :branch, :tokens, :usage, :stop_reason, :cell_id, :created_at, :meta, :content)
+    """
 )
+_ADVANCE = text("UPDATE traces SET head = :head, last_sequence = :last, updated_at = :now WHERE id = :trace")
 
 
 def trace_row(connection: Connection, trace_id: str) -> Row[Any]:
@@ -77,7 +80,7 @@ def message_row(connection: Connection, trace: str, sequence: int) -> Row[Any]:
     Raises:
         TraceError: the trace has no such message.
     """
-    row = connection.execute(select(messages).where(messages.c.trace == trace, messages.c.sequence == sequence)).first()
+    row = connection.execute(_MESSAGE, {"trace": trace, "sequence": sequence}).first()
     if row is None:
         raise TraceError(f"Trace {trace} has no message {sequence}.")
     return row
@@ -127,8 +130,8 @@ def append(
         },
     )
     if index.indexed(kind, branch):
-        index.add(connection, index.message_row(records.key(inserted)), index.said_by(content, meta))
-    connection.execute(_ADVANCE, {"trace_id": trace.id, "new_head": sequence if main else trace.head, "new_last": sequence, "now": now})
+        index.add(connection, index.message_row(inserted.lastrowid), index.said_by(content, meta))
+    connection.execute(_ADVANCE, {"trace": trace.id, "head": sequence if main else trace.head, "last": sequence, "now": now})
     return sequence, follows
 
 
@@ -181,7 +184,7 @@ def turn(connection: Connection, trace: Row[Any], sequence: int | None, now: str
 def _mark(connection: Connection, trace: str, sequence: int | None, *, main: bool = False) -> int | None:
     if sequence is None:
         return None
-    place = connection.execute(_PLACE, {"trace_id": trace, "at": sequence}).first()
+    place = connection.execute(_PLACE, {"trace": trace, "sequence": sequence}).first()
     if place is None:
         raise TraceError(f"Trace {trace} has no message {sequence}.")
     if main and place.branch != "main":

@@ -16,7 +16,6 @@ import pytest
 from memflush_jupyter.clock import FixedClock
 from memflush_jupyter.errors import TraceError
 from memflush_jupyter.trace import ledger
-from memflush_jupyter.trace.models import Note
 from memflush_jupyter.trace.store import TraceStore
 
 CLOCK = FixedClock("2026-01-15T09:00")

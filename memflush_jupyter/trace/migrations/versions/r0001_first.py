@@ -93,5 +93,4 @@ def upgrade() -> None:
         sa.Column("heartbeat", sa.Float, nullable=False),
     )
     op.execute("CREATE VIRTUAL TABLE search_index USING fts5(body, content='', tokenize=\"porter unicode61 remove_diacritics 2 categories 'L* N* M*'\")")
-    op.execute("CREATE VIRTUAL TABLE search_vocabulary USING fts5vocab('search_index', 'row')")
     op.execute("INSERT INTO settings (key, value) VALUES ('index_version', '1')")
