@@ -44,10 +44,10 @@ _WALK_ROWS = text(
     """
 )
 # Plain SQL where each append and each resume passes: building and compiling these as expressions costs more than running them.
-_TRACE = text("SELECT * FROM traces WHERE id = :id")
+_TRACE = text(f"SELECT {', '.join(traces.c.keys())} FROM traces WHERE id = :id").columns(*traces.c)  # noqa: S608 - the names are our own
 _TRACES_BY_PREFIX = text("SELECT id FROM traces WHERE substr(id, 1, length(:prefix)) = :prefix ORDER BY number LIMIT 3")
 _MESSAGE = text("SELECT * FROM messages WHERE trace = :trace AND sequence = :sequence")
-_PLACE = text("SELECT mark, branch FROM messages WHERE trace = :trace AND sequence = :sequence")
+_PLACE = text("SELECT mark, branch FROM messages WHERE trace = :trace AND sequence = :sequence").columns(messages.c.mark, messages.c.branch)
 _INSERT = text(
     """
     INSERT INTO messages (trace, sequence, parent, mark, on_path, role, kind, branch, tokens, usage, stop_reason, cell_id, created_at, meta, content)
