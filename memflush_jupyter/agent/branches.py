@@ -31,6 +31,8 @@ MIN_REPLY_TOKENS = 256
 """Below this room for a reply nothing useful can be answered."""
 ESTIMATE_MARGIN = 16
 """A sixteenth of what is in use is left free beside the reply: estimates err, and a request over the window is refused whole."""
+GUESS_MARGIN = 4
+"""And a quarter of what is only estimated: what a factor learned on one text says of another."""
 SIDE_REPLY_TOKENS = 4096
 TRANSCRIPT_RESULT_CHARS = 3000
 
@@ -40,8 +42,8 @@ class SideJob:
     """A side branch's view of the main path: plain data, safe to hand to another thread.
 
     ``context`` is what stands in the context, ``uncovered`` the messages of the path that no flush has covered yet, ``wire`` the
-    request's messages as the main path would send them, ``used`` their tokens with the prefix, ``head`` the last sequence, ``room``
-    the tokens between the prefix and the compaction line.
+    request's messages as the main path would send them, ``used`` their tokens with the prefix and ``guessed`` how many of
+    them are an estimate, ``head`` the last sequence, ``room`` the tokens between the prefix and the compaction line.
     """
 
     trace: str
@@ -53,6 +55,7 @@ class SideJob:
     uncovered: tuple[Message, ...]
     wire: list[WireMessage]
     used: int
+    guessed: int
     room: int
     compaction_count: int
     reason: str
@@ -62,10 +65,11 @@ class SideJob:
 
 @dataclass(frozen=True, slots=True)
 class Continued:
-    """A side branch so far, for an instruction that rides on it (C12): its messages, and their tokens with the prefix."""
+    """A side branch so far, for an instruction that rides on it (C12): its messages, their tokens with the prefix, those estimated."""
 
     wire: list[WireMessage]
     used: int
+    guessed: int
 
 
 @dataclass(slots=True)
@@ -77,12 +81,13 @@ class Patience:
     spent_s: float = 0.0
 
 
-def reply_room(info: ModelInfo, used: int) -> int:
-    """Tokens that a reply may have behind ``used`` ones: what the window leaves, less the margin for estimates.
+def reply_room(info: ModelInfo, used: int, guessed: int) -> int:
+    """Tokens that a reply may have behind ``used`` ones, of which ``guessed`` are an estimate: what the window leaves, less a margin.
 
-    Below ``MIN_REPLY_TOKENS`` the request does not fit.
+    Estimates err, and a request over the window is refused whole. Below ``MIN_REPLY_TOKENS`` the request does not fit.
     """
-    return min(SIDE_REPLY_TOKENS, info.max_output, info.window - used - max(MIN_REPLY_TOKENS, used // ESTIMATE_MARGIN))
+    margin = max(MIN_REPLY_TOKENS, used // ESTIMATE_MARGIN, guessed // GUESS_MARGIN)
+    return min(info.max_output, info.window - used - margin)
 
 
 async def ask(client: ModelClient, request: ModelRequest, patience: Patience) -> ModelReply:

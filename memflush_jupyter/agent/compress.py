@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memflush_jupyter.agent import prompting
-from memflush_jupyter.agent.branches import ESTIMATE_MARGIN, MIN_REPLY_TOKENS, SIDE_REPLY_TOKENS, Continued, Patience, ask, chunked, reply_room, transcript
+from memflush_jupyter.agent.branches import GUESS_MARGIN, MIN_REPLY_TOKENS, SIDE_REPLY_TOKENS, Continued, Patience, ask, chunked, reply_room, transcript
 from memflush_jupyter.agent.notes import sources, spoken_text
 from memflush_jupyter.agent.parts import with_instruction
 from memflush_jupyter.context import compaction
@@ -79,9 +79,10 @@ class Compression:
 
     async def _ask(self, job: SideJob, cut: compaction.Cut, branch: Continued | None, budget: int, previous: str, fault: str) -> str:
         """On the flush's branch, else on the main prefix, else slim: the first that fits, also by the server's word."""
-        for base in (branch, Continued(job.wire, job.used)):
-            room = reply_room(job.info, base.used + _INSTRUCTION_TOKENS) if base is not None else 0
-            if base is None or room < max(budget, MIN_REPLY_TOKENS):
+        bases = [branch] if branch is not None else []
+        for base in [*bases, Continued(job.wire, job.used, job.guessed)]:
+            room = min(SIDE_REPLY_TOKENS, reply_room(job.info, base.used + _INSTRUCTION_TOKENS, base.guessed + _INSTRUCTION_TOKENS))
+            if room < max(budget, MIN_REPLY_TOKENS):
                 continue
             try:
                 return await self._on_prefix(job, cut, base.wire, room, budget, fault)
@@ -109,7 +110,7 @@ class Compression:
         instruction = prompting.compression_text(config, kept="", max_words=int(budget * _WORDS_PER_TOKEN), fault=fault)
         reply = min(SIDE_REPLY_TOKENS, job.info.max_output, job.info.window // 4)
         fixed = count(system) + count(instruction) + max(budget, count(previous)) + 100
-        room = max(256, (job.info.window - reply) * (ESTIMATE_MARGIN - 1) // ESTIMATE_MARGIN - fixed)
+        room = max(256, (job.info.window - reply) * (GUESS_MARGIN - 1) // GUESS_MARGIN - fixed)
         summary = compaction.summary_text(previous)
         for chunk in chunked(transcript([message for message in cut.removed if message.kind != "summary"]), room, count):
             before = f"The summary of what came before:\n{summary}\n\n" if summary else ""

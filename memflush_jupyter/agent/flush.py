@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from memflush_jupyter.agent import prompting
 from memflush_jupyter.agent.branches import (
-    ESTIMATE_MARGIN,
+    GUESS_MARGIN,
     MIN_REPLY_TOKENS,
     SIDE_REPLY_TOKENS,
     Continued,
@@ -181,7 +181,8 @@ class Flush:
 
     async def _on_own(self, job: SideJob, candidates: list[str]) -> _Harvest:
         """On the turn's own model: on its prefix where that fits; slim where it does not, or where the server says so (B4)."""
-        room = reply_room(job.info, job.used + prompting.FLUSH_INSTRUCTION_TOKENS)
+        extra = prompting.FLUSH_INSTRUCTION_TOKENS
+        room = min(SIDE_REPLY_TOKENS, reply_room(job.info, job.used + extra, job.guessed + extra))
         if room >= min(_REPLY_TOKENS, job.info.max_output):
             try:
                 return await self._on_prefix(job, candidates, room)
@@ -222,7 +223,7 @@ class Flush:
         instruction = prompting.flush_text(config, candidates, count)
         reply = min(SIDE_REPLY_TOKENS, job.info.max_output, window // 4)
         fixed = counter.tools(tools) + count(instruction) + count(prompting.flush_system_text(config)) + 100
-        budget = (window - reply) * (ESTIMATE_MARGIN - 1) // ESTIMATE_MARGIN - fixed
+        budget = (window - reply) * (GUESS_MARGIN - 1) // GUESS_MARGIN - fixed
         whole = _Harvest()
         for chunk in chunked(transcript(job.uncovered), max(budget, 256), count):
             text = f"<transcript>\n{chunk}\n</transcript>\n\n{instruction}"
@@ -274,11 +275,12 @@ class Flush:
             results = [self._answer(call, harvest, trusted=reply.trustworthy) for call in calls]
             aside = parts.store.append(job.trace, role="user", kind="results", content=results, parent=aside.sequence, branch="flush")
             branch = [*request.messages, {"role": "assistant", "content": reply.content}, {"role": "user", "content": results}]
-            used = reply.usage.total + parts.counter(job.model).blocks(results) if reply.usage.total else job.info.window
-            harvest.branch = Continued(branch, used)
+            added = parts.counter(job.model).blocks(results)
+            used = reply.usage.total + added if reply.usage.total else job.info.window
+            harvest.branch = Continued(branch, used, added)
             if harvest.notes:
                 return harvest
-            room = reply_room(job.info, used)
+            room = reply_room(job.info, used, added)
             if room < MIN_REPLY_TOKENS:
                 break
             request = replace(request, messages=branch, max_tokens=min(request.max_tokens, room))

@@ -31,6 +31,10 @@ MAX_REPLY_TOKENS = 16_000
 """A reply is asked for with at most this many tokens, whatever the model could do."""
 
 
+FACTOR_STEP = 0.01
+"""A learned factor is written again when it moved by more than this share: it moves a little with every request."""
+
+
 @dataclass(slots=True)
 class Spending:
     """US dollars and tokens spent by this kernel; ``usd`` stays ``None`` while no price was known."""
@@ -69,6 +73,7 @@ class AgentParts:
     background: Callable[[BackgroundJob], None] | None = None
     spending: Spending = field(default_factory=Spending)
     counters: dict[str, TokenCounter] = field(default_factory=dict)
+    saved_factors: dict[str, float] = field(default_factory=dict)
 
     def counter(self, model: str) -> TokenCounter:
         """The token counter of a model, with the factor learned in earlier runs (A5); the offline model's is fixed at 1 (P9)."""
@@ -80,15 +85,18 @@ class AgentParts:
         else:
             saved = self.store.get_setting(f"factor:{model}")
             made = TokenCounter(model, factor=float(saved) if saved else None)
+            if saved:
+                self.saved_factors[model] = float(saved)
         self.counters[model] = made
         return made
 
     def learn(self, model: str, estimated: int, measured: int) -> None:
         """Let a measured usage correct the estimate of later requests, also in later runs."""
         counter = self.counter(model)
-        before = counter.factor
         counter.learn(estimated, measured)
-        if counter.factor != before:
+        saved = self.saved_factors.get(model)
+        if saved is None or abs(counter.factor - saved) > FACTOR_STEP * saved:
+            self.saved_factors[model] = counter.factor
             self.store.set_setting(f"factor:{model}", f"{counter.factor:.4f}")
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from memflush_jupyter.agent import frame as framing
-from memflush_jupyter.agent.branches import ESTIMATE_MARGIN, MIN_REPLY_TOKENS, SideJob
+from memflush_jupyter.agent import view
+from memflush_jupyter.agent.branches import MIN_REPLY_TOKENS, SideJob, reply_room
 from memflush_jupyter.agent.compress import Compression, Summary
 from memflush_jupyter.agent.flush import Flush, FlushResult, wait_for_lock
 from memflush_jupyter.context import assembly, compaction, gate, pruning, tokens, window
@@ -18,10 +18,13 @@ if TYPE_CHECKING:
     from memflush_jupyter.agent.conversation import Conversation
     from memflush_jupyter.agent.parts import AgentParts
     from memflush_jupyter.agent.tools.base import Tool
+    from memflush_jupyter.agent.view import View
     from memflush_jupyter.events import Event, Phase
     from memflush_jupyter.models.client import ModelInfo
     from memflush_jupyter.trace.models import Block, Message, WireMessage
 
+OVERFLOW_KEEPS = 4
+"""After an overflow at most this part of the conversation is kept: the turn has one more try (D7)."""
 _DROPPED = "Earlier messages were dropped from view to make room. They are stored: memory_search finds them, read_message shows them."
 
 
@@ -35,7 +38,9 @@ class Room:
         self._tools = tools
         self._emit = emit
         self._pruned = pruning.PruneState(limit=parts.config.prune_result_chars)
-        self._seen: tuple[int, pruning.PruneState, list[Message], list[Message]] | None = None
+        self._seen: View | None = None
+        self._assembler = assembly.Assembler()
+        self._sizes: dict[int, int] = {}
         self._compacted = False  # since the last reply (D9)
         self._explained: int | None = None
         self._logged: str | None = None
@@ -65,45 +70,44 @@ class Room:
     @property
     def sent(self) -> list[Message]:
         """The messages of the path that stand in the context, oldest first, as stored."""
-        return self._view()[0]
+        return self._view().sent
 
     @property
     def lean(self) -> list[Message]:
         """The same as they are sent: pruned, their tokens less what pruning saves."""
-        return self._view()[1]
+        return self._view().lean
 
-    def _view(self) -> tuple[list[Message], list[Message]]:
-        # Asked for several times a round; a long conversation is walked once per change.
-        version, pruned = self._conversation.version, self._pruned
-        if self._seen is None or self._seen[0] != version or self._seen[1] is not pruned:
-            sent = assembly.on_path(self._conversation.messages)
-            saved: dict[int, int] = {}
-            for (sequence, _), size in self._pruned.saved.items():
-                saved[sequence] = saved.get(sequence, 0) + size
-            lean = [
-                replace(message, tokens=max(0, message.tokens - saved[message.sequence])) if message.sequence in saved else message
-                for message in pruning.apply(sent, self._pruned)
-            ]
-            self._seen = (version, pruned, sent, lean)
-        return self._seen[2], self._seen[3]
+    def _view(self) -> View:
+        # Asked for several times a round; a long conversation is walked once per change, and only as far as it grew.
+        if self._seen is None or self._seen.version != self._conversation.version or self._seen.pruned is not self._pruned:
+            self._seen = view.look(self._conversation.messages, self._conversation.version, self._pruned, self._seen)
+        return self._seen
 
     def wire(self) -> list[WireMessage]:
         """The request's messages: pruned, valid (P6)."""
-        return assembly.to_wire(self.lean)
+        return self._assembler.wire(self.lean)
 
     def used(self, pending: int = 0) -> int:
         """Tokens in the context (A4): the last measured usage and the estimate of what came since; ``pending`` is added (B2)."""
-        lean = self.lean
-        measured = next((message for message in reversed(lean) if message.usage is not None), None)
+        measured = next((message for message in reversed(self.lean) if message.usage is not None), None)
         stale = self._pruned.through
         if measured is not None and measured.meta.get("frame") != self.frame.digest:
             stale = max(stale or 0, measured.sequence)
-        return tokens.used_tokens(lean, prefix=self.frame.prefix, pending=pending, stale_through=stale)
+        return tokens.used_tokens(self.lean, prefix=self.frame.prefix, pending=pending, stale_through=stale)
+
+    def guessed(self) -> int:
+        """How many of the ``used`` tokens are an estimate that no server has confirmed."""
+        lean = self.lean
+        measured = next((message for message in reversed(lean) if message.usage is not None), None)
+        if measured is None or measured.usage is None or measured.meta.get("frame") != self.frame.digest:
+            return self.used()
+        renewed = max((message.sequence for message in lean if message.kind == "summary"), default=0)
+        stale = measured.sequence <= max(renewed, self._pruned.through or 0)
+        return self.used() if stale else max(0, self.used() - measured.usage.total)
 
     def max_tokens(self) -> int:
         """Largest reply that may be asked for now."""
-        used = self.used()
-        left = self._info.window - used - max(MIN_REPLY_TOKENS, used // ESTIMATE_MARGIN)
+        left = reply_room(self._info, self.used(), self.guessed())
         wanted = self._parts.config.max_output_tokens or min(self._info.max_output, max(self.lines.reserve, MIN_REPLY_TOKENS))
         return max(MIN_REPLY_TOKENS, min(wanted, self._info.max_output, left))
 
@@ -175,7 +179,7 @@ class Room:
     def _state(self) -> gate.GateState:
         parts, trace, config = self._parts, self._conversation.trace, self._parts.config
         uncovered = self._uncovered()
-        size = sum(_bytes(message) for message in uncovered) if config.force_flush_transcript_bytes else 0
+        size = self._bytes(uncovered) if config.force_flush_transcript_bytes else 0
         return gate.GateState(
             used=self.used(),
             lines=self.lines,
@@ -192,6 +196,12 @@ class Room:
             failures=trace.flush_failures,
             max_failures=config.flush_max_failures,
         )
+
+    def _bytes(self, uncovered: Sequence[Message]) -> int:
+        """Size of the messages that no flush has covered (B1); each is measured once."""
+        known = self._sizes
+        self._sizes = {message.sequence: known.get(message.sequence) or view.size(message) for message in uncovered}
+        return sum(self._sizes.values())
 
     def _decide(self) -> gate.Decision:
         decision = gate.decide(self._state())
@@ -240,6 +250,7 @@ class Room:
             uncovered=tuple(self._uncovered()),
             wire=self.wire(),
             used=self.used(),
+            guessed=self.guessed(),
             room=self.lines.room,
             compaction_count=trace.compaction_count,
             reason=reason,
@@ -281,14 +292,17 @@ class Room:
             if not await wait_for_lock(self._parts, trace.id):
                 return result, result.reason
 
-    def _cut(self) -> compaction.Cut:
-        return compaction.choose_cut(self.sent, keep_recent=self.lines.keep_recent, count=lambda message: message.tokens)
+    def _cut(self, reason: str = "") -> compaction.Cut:
+        keep = self.lines.keep_recent
+        if reason == "overflow":  # the window is smaller than we believe, so that what the lines would keep may be too much
+            keep = min(keep, max(0, self.used() - self.frame.prefix) // OVERFLOW_KEEPS)
+        return compaction.choose_cut(self.sent, keep_recent=keep, count=lambda message: message.tokens)
 
     async def compact(self, reason: str, *, flushed: FlushResult | None = None) -> bool:
         """Replace the older part of the path by a summary; return whether anything was replaced (D3–D6, D9)."""
         if self._compacted and reason != "manual":
             return False
-        cut = self._cut()
+        cut = self._cut(reason)
         if cut.empty:
             return False
         flushed, uncovered = await self._top_up(cut, flushed)
@@ -330,7 +344,7 @@ class Room:
         if self._parts.config.compaction == "drop":
             previous = next((message.text for message in cut.removed if message.kind == "summary"), "")
             return Summary(previous if previous.startswith(_DROPPED) else _DROPPED, "drop"), cut
-        ready = self._prepared()
+        ready = self._prepared() if reason != "overflow" else None
         if ready is not None:
             return ready
         return await Compression(self._parts).summarise(self._job(reason), cut, branch=flushed.branch if flushed is not None else None), cut
@@ -371,16 +385,7 @@ class Room:
 
     def budget(self, phase: Phase = "idle") -> Budget:
         """The figures of the gauge."""
-        summary = conversation = results = recalled = 0
-        for message in self.lean:
-            if message.kind == "summary":
-                summary += message.tokens
-            elif message.kind == "results":
-                results += message.tokens
-            else:
-                aside = min(int(message.meta.get("recall_tokens", 0)), message.tokens)
-                recalled += aside
-                conversation += message.tokens - aside
+        shares = self._view().shares
         counter = self._parts.counter(self._info.id)
         return Budget(
             window=self._info.window,
@@ -388,8 +393,8 @@ class Room:
             flush_line=self.lines.flush_line,
             compaction_line=self.lines.compaction_line,
             segments={
-                "system": self.frame.system_tokens, "tools": self.frame.tool_tokens, "memory": self.frame.memory_tokens, "summary": summary,
-                "conversation": conversation, "results": results, "recall": recalled,
+                "system": self.frame.system_tokens, "tools": self.frame.tool_tokens, "memory": self.frame.memory_tokens, "summary": shares.summary,
+                "conversation": shares.conversation, "results": shares.results, "recall": shares.recall,
             },
             cached_share=self.cached_share,
             cost_usd=self._parts.spending.usd,
@@ -397,7 +402,7 @@ class Room:
             approximate=counter.approximate,
             window_source=self._info.window_source,
             last_flush=self._last_flush(),
-            turn=sum(1 for message in self.sent if message.kind == "prompt"),
+            turn=shares.prompts,
             compactions=self._conversation.trace.compaction_count,
         )  # fmt: skip
 
@@ -415,11 +420,3 @@ async def _ahead(parts: AgentParts, emit: Callable[[Event], None], job: SideJob,
     meta: dict[str, Any] = {"cycle": job.compaction_count, "first_kept": cut.kept[0].sequence, "head": job.head, "source": summary.source}
     content = [{"type": "text", "text": summary.text}]
     parts.store.append(job.trace, role="assistant", kind="reply", content=content, parent=job.head, branch="prepared", meta=meta)
-
-
-def _bytes(message: Message) -> int:
-    total = 0
-    for block in message.content:
-        for value in block.values():
-            total += len(value) if isinstance(value, str) else len(str(value))
-    return total
