@@ -25,7 +25,15 @@ _ASKED = re.compile(r"\b(?:ask|asked|request|requested|prompt|question|want|want
 _TAG = re.compile(r"^\[(?P<ref>[^\]\s#]+#(?P<sequence>\d+)|note [^\]\s]+|[^\]\s]+)(?: (?P<who>user|agent|tool))?(?: (?P<date>\d{4}-\d\d-\d\d))?[^\]]*\]\s*")
 _MARKUP = re.compile(r"\*\*|^#+ |^[-*] |<!--.*?-->", re.MULTILINE)
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")
+_OF_PERSON = re.compile(r"(?:and )?(?:who|whose|whom|when|why|(?:in|on|at|for|with|from|to|by|until) (?:which|what|whom))\b|谁|什么时候|为什么", re.IGNORECASE)
+_QUESTION = re.compile(r"[?？]\s*$|^(?:who|whose|whom|when|where|why|what|which|how)\b", re.IGNORECASE)
+_TWO_QUESTIONS = re.compile(r",?\s+and\s+(?=(?:(?:in|on|at|for|with|from|to|by)\s+)?(?:who|whose|whom|when|where|why|what|which|how)\b)", re.IGNORECASE)
 _ENOUGH = 0.5
+_MOST = 0.6
+_SHORTEST = 3
+_GLUE = frozenset(
+    "who whose whom when where why what which how the and are does did was were have has had with into from that this there their for its name".split()
+)
 _SHOWN = 3
 _ROOT = 5
 """Letters by which inflected words are taken for the same."""
@@ -105,8 +113,8 @@ def best(question: str, found: list[Passage]) -> list[Passage]:
         return []
     scored = []
     for at, passage in enumerate(found):
-        theirs = {stem(token.word) for token in tokens(passage.text)}
-        score = sum(word in theirs or (len(word) >= _ROOT and any(w.startswith(word[:_ROOT]) for w in theirs)) for word in words) / len(words)
+        theirs = _stems(passage)
+        score = sum(_holds(word, theirs) for word in words) / len(words)
         if score >= _ENOUGH:
             scored.append((score, at, passage))
     if not scored:
@@ -122,6 +130,45 @@ def best(question: str, found: list[Passage]) -> list[Passage]:
     for _, _, passage in order:
         unique.setdefault(passage.text.casefold(), passage)
     return list(unique.values())[:_SHOWN]
+
+
+def asks_of_person(question: str) -> bool:
+    """Whether a question asks for something that no data frame holds (who, whose, when, why, in which …)."""
+    return _OF_PERSON.match(question.strip()) is not None
+
+
+def told(question: str, conversation: Conversation) -> str:
+    """Answer a question that is no analysis by what was said about it, word for word; empty when nothing holds enough of it.
+
+    Only what the person said or memory holds is quoted, and only where most of the question's content words stand in it: a
+    passage that merely touches the subject would be a guess.
+    """
+    if not _QUESTION.search(question.strip()):
+        return ""
+    said = [passage for passage in passages(conversation, question) if passage.who != "assistant"]
+    found: dict[str, Passage] = {}
+    for part in _TWO_QUESTIONS.split(question):
+        words = _content(part)
+        shares = [(sum(_holds(word, _stems(passage)) for word in words) / len(words), passage) for passage in said] if words else []
+        top = max((share for share, _ in shares), default=0.0)
+        for share, passage in shares:
+            if share >= max(_MOST, top - 0.01):
+                found.setdefault(passage.text.casefold(), passage)
+    return f"I compute no answer to that; this was said about it:\n\n{quoted(list(found.values())[:_SHOWN])}" if found else ""
+
+
+def _content(question: str) -> list[str]:
+    """The words of a question that a passage about it would hold: unlike for analyses, "report" and "measurements" are among them."""
+    words = [token.word for token in tokens(question) if (len(token.word) >= _SHORTEST or token.word.isdigit()) and token.word not in _ASKING | _GLUE]
+    return [stem(word) for word in dict.fromkeys(words)]
+
+
+def _stems(passage: Passage) -> set[str]:
+    return {stem(token.word) for token in tokens(passage.text)}
+
+
+def _holds(word: str, theirs: set[str]) -> bool:
+    return word in theirs or (len(word) >= _ROOT and any(other.startswith(word[:_ROOT]) for other in theirs))
 
 
 def first_request(conversation: Conversation) -> Passage | None:

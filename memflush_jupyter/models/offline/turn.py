@@ -18,7 +18,7 @@ from memflush_jupyter.models.offline.code_tables import values as values_code
 from memflush_jupyter.models.offline.conversation import Call, Conversation, Outcome, Step
 from memflush_jupyter.models.offline.intent import Clause, clauses, file_in, kind_of, remember_text
 from memflush_jupyter.models.offline.preferences import preferences
-from memflush_jupyter.models.offline.remember import best, first_request, memory_lines, note_of, passages, quoted, search_answer
+from memflush_jupyter.models.offline.remember import asks_of_person, best, first_request, memory_lines, note_of, passages, quoted, search_answer, told
 from memflush_jupyter.models.offline.resolve import ANALYSES, resolve
 from memflush_jupyter.models.offline.schema import Kernel, learn
 from memflush_jupyter.models.offline.task import NeedsInspection, NeedsValues, Question, Task
@@ -122,6 +122,8 @@ def _analyse(clause: Clause, state: State) -> Talk:
         loaded = yield from _load(clause, state)
         if loaded.startswith(sentences.STOP):
             return loaded
+    if asks_of_person(clause.written) and (said := told(clause.written, conversation)):
+        return said
     for _ in range(_LOOKUPS):
         found = resolve(clause, state.kernel, state.previous, wishes, default=state.loaded)
         if isinstance(found, Task):
@@ -131,7 +133,8 @@ def _analyse(clause: Clause, state: State) -> Talk:
         elif isinstance(found, NeedsValues):
             trouble = yield from _look_up(found.frame, state)
         else:
-            return found.text if found is not None else sentences.unknown(clause.written)
+            refusal = found.text if found is not None else sentences.unknown(clause.written)
+            return told(clause.written, state.conversation) or refusal
         if trouble:
             return trouble
     return sentences.unknown(clause.written)
@@ -208,7 +211,7 @@ def _load(clause: Clause, state: State) -> Talk:
         yield from call(state, [Call("inspect_variables", {})], "First I look at what the kernel holds, so that I overwrite nothing of yours:")
     name = loading.variable(path or "penguins", clause.written, state.kernel)
     code = protect(loading.load_code(path, name) if path else loading.package_code(name), _taken(state), keep=frozenset({name}))
-    outcomes = yield from call(state, [Call("run_python", {"code": code})], f"I load {figures.code(path or 'the Palmer penguins')}:")
+    outcomes = yield from call(state, [Call("run_python", {"code": code})], f"I load {figures.code(path) if path else 'the Palmer penguins'}:")
     outcome = outcomes[0]
     if outcome.denied:
         return sentences.STOP + sentences.denied(code)

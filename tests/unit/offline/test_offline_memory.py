@@ -214,3 +214,30 @@ def test_no_line_of_a_summary_repeats():
     messages = [message for _ in range(5) for message in (user("mean of mass"), assistant("**The mean of `mass` is 4.5.**"))]
     lines = [line for line in compress(messages).splitlines() if line.startswith("- ")]
     assert len(lines) == len(set(lines))
+
+
+@pytest.mark.parametrize(
+    ("question", "quotes"),
+    [
+        ("Who is the client?", ["The client is Ines Okafor."]),
+        ("What is the client's name?", ["The client is Ines Okafor."]),
+        ("In which unit do bill measurements go into the report?", ["Every figure goes into the report with bill measurements in millimetres."]),
+        (
+            "Who is the client, and in which unit do bill measurements go into the report?",
+            ["The client is Ines Okafor.", "Every figure goes into the report with bill measurements in millimetres."],
+        ),
+    ],
+)
+def test_a_question_that_is_no_analysis_is_answered_by_what_was_said_about_it(question, quotes):
+    memory = "<memory>\n- The client is Ines Okafor.\n- Every figure goes into the report with bill measurements in millimetres.\n</memory>"
+    loop = Loop(system=memory, namespace={"penguins": pd.DataFrame({"bill_length_mm": [1.0, 2.0], "bill_depth_mm": [3.0, 4.0]})})
+    answer = loop.ask(question)
+    assert "this was said about it" in answer
+    for quote in quotes:
+        assert f"> {quote}" in answer
+
+
+@pytest.mark.parametrize("question", ["Who won the 1998 world cup?", "What is the meaning of life?", "Who is the boss?"])
+def test_a_question_that_nothing_stored_answers_is_refused(question):
+    loop = Loop(system="<memory>\n- The client is Ines Okafor.\n</memory>")
+    assert "I do not understand" in loop.ask(question)
