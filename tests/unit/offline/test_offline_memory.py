@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pandas as pd
+import pytest
 
 from memflush_jupyter.models.offline.analyst import respond
 from memflush_jupyter.testing.offline_loop import TOOLS, Loop
