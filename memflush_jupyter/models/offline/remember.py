@@ -31,6 +31,7 @@ _TWO_QUESTIONS = re.compile(r",?\s+and\s+(?=(?:(?:in|on|at|for|with|from|to|by)\
 _ENOUGH = 0.5
 _MOST = 0.6
 _SHORTEST = 3
+_AGENT = frozenset({"assistant", "agent"})
 _FIRST_REQUEST = "The first request was:"
 _GLUE = frozenset(
     "who whose whom when where why what which how the and are does did was were have has had with into from that this there their for its name".split()
@@ -147,7 +148,9 @@ def told(question: str, conversation: Conversation) -> str:
     if not _QUESTION.search(question.strip()):
         return ""
     # The first request is a line of the summary for questions about it; elsewhere it would only repeat what it was.
-    said = [passage for passage in passages(conversation, question) if passage.who != "assistant" and not passage.text.startswith(_FIRST_REQUEST)]
+    said = [
+        passage for passage in passages(conversation, question) if passage.who not in {"assistant", "agent"} and not passage.text.startswith(_FIRST_REQUEST)
+    ]
     found: dict[str, Passage] = {}
     for part in _TWO_QUESTIONS.split(question):
         words = _content(part)
