@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from memflush_jupyter.memory.document import BOM, newline, split_lines
@@ -31,7 +32,8 @@ def carry_over(old: bytes, new: str) -> bytes:
     """Return the new text with the bytes of the old file wherever a line is the same (G3).
 
     What a person edits in a cell has lost the file's BOM, its line endings and bytes that were no UTF-8: unchanged lines take
-    theirs from the file, changed lines its usual ending.
+    theirs from the file, changed lines its usual ending. A blank line after a lone carriage return gets both characters, for a line
+    feed alone would only complete the ending before it.
     """
     mark = BOM.encode() if old.startswith(BOM.encode()) else b""
     body = old.removeprefix(mark)
@@ -43,7 +45,7 @@ def carry_over(old: bytes, new: str) -> bytes:
     taken = dict(_matches([_seen(line) for line in kept], [_seen(line) for line in fresh]))
     result = [kept[taken[number]] if number in taken else _with_ending(line, ending) for number, line in enumerate(fresh)]
     result[:-1] = [line if line.endswith((b"\n", b"\r")) else line + ending for line in result[:-1]]
-    return mark + b"".join(result)
+    return mark + b"".join(b"\r\n" if line == b"\n" and before.endswith(b"\r") else line for before, line in pairwise([b"", *result]))
 
 
 def _matches(before: list[str], after: list[str]) -> Iterator[tuple[int, int]]:

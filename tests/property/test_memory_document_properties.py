@@ -116,6 +116,7 @@ def test_a_note_keeps_its_own_source_whatever_its_text_says(text: str, origin: p
 
 @given(MARKDOWN, MARKDOWN)
 @settings(max_examples=300)
+@example("\r", "\n\n")
 @example("", "\ufeff\ufeff")
 @example("\n\n", "\n\ufeff")
 def test_an_edit_in_a_cell_says_what_the_person_wrote(old: str, new: str) -> None:
