@@ -15,7 +15,7 @@ DEMO := memflush-demo
 TESTS ?= tests notebooks
 TEST_ARGS ?=
 
-.PHONY: help demo test lint format bench clean
+.PHONY: help demo test lint format bench mutation clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +39,12 @@ format: $(VENV)/installed-lint ## Put the code in its usual form
 
 bench: $(VENV)/installed-test ## Print the tables of every benchmark
 	@$(BIN)/python tools/run_benchmarks.py
+
+# MUTANTS='memflush_jupyter.memory.limits*' tries some of them; all of them take hours.
+MUTANTS ?=
+
+mutation: $(VENV)/installed-dev ## Break memory/ and context/ in thousands of small ways; the tests must notice
+	MEMFLUSH_EXAMPLES=8 $(BIN)/mutmut run $(MUTANTS)
 
 clean: ## Remove everything that these targets made
 	rm -rf $(VENV) dist build $(DEMO) $(DEMO)-[0-9]* mutants .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

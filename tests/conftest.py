@@ -41,6 +41,20 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     shutil.rmtree(config.stash[_scratch], ignore_errors=True)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """MEMFLUSH_EXAMPLES=8 (mutation testing sets it) caps what each property test tries, and makes it the same each time."""
+    if not (examples := os.environ.get("MEMFLUSH_EXAMPLES")):
+        return
+    from hypothesis import settings
+
+    for item in items:
+        test = getattr(item, "obj", None)
+        # Decorators name their own number of examples, which a profile cannot lower.
+        if (own := getattr(test, "_hypothesis_internal_use_settings", None)) is not None:
+            few = settings(own, max_examples=min(own.max_examples, int(examples)), derandomize=True, database=None, deadline=None)
+            test._hypothesis_internal_use_settings = few
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Browser tests need a browser: without one they are skipped, in CI they fail."""
     if item.get_closest_marker("browser") and not any(map(shutil.which, CHROMIUM)):
