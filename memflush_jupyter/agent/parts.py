@@ -93,8 +93,11 @@ class AgentParts:
     def learn(self, model: str, estimated: int, measured: int) -> None:
         """Let a measured usage correct the estimate of later requests, also in later runs."""
         counter = self.counter(model)
+        before = counter.factor
         counter.learn(estimated, measured)
         saved = self.saved_factors.get(model)
+        if saved is None and counter.factor == before:
+            return
         if saved is None or abs(counter.factor - saved) > FACTOR_STEP * saved:
             self.saved_factors[model] = counter.factor
             self.store.set_setting(f"factor:{model}", f"{counter.factor:.4f}")
