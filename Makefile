@@ -37,6 +37,9 @@ format: $(VENV)/installed-lint ## Put the code in its usual form
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
+notebooks: $(VENV)/installed-test ## Execute the notebooks in place, so that their saved outputs are those of this version
+	$(BIN)/python tools/refresh_notebooks.py
+
 bench: $(VENV)/installed-test ## Print the tables of every benchmark
 	@$(BIN)/python tools/run_benchmarks.py
 
