@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import uuid
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +20,7 @@ from memflush_jupyter.agent.branches import (
     reply_room,
     transcript,
 )
+from memflush_jupyter.agent.lock import FlushLock
 from memflush_jupyter.agent.notes import Draft, attribute, sources
 from memflush_jupyter.agent.parts import with_instruction
 from memflush_jupyter.agent.tools.base import check_input
@@ -39,9 +38,6 @@ if TYPE_CHECKING:
     from memflush_jupyter.events import Event, FlushOutcome
     from memflush_jupyter.trace.models import Block
 
-LOCK_STALE_S = 330.0
-"""A flush lock older than the longest flush (300 s) was left by a kill (B6)."""
-_LOCK_POLL_S = 0.1
 _PARTS_OF_WINDOW = (1, 2, 4)
 """A slim flush that a server finds too long is tried again with chunks for half, then a quarter of the window we believed in."""
 FLOOR_NOTES = 20
@@ -77,7 +73,6 @@ class Flush:
     def __init__(self, parts: AgentParts, emit: Callable[[Event], None]) -> None:
         self._parts = parts
         self._emit = emit
-        self._owner = f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
         self._patience = Patience(parts.config.flush_timeout_s, parts.config.flush_total_timeout_s)
 
     async def run(self, job: SideJob) -> FlushResult:
@@ -98,19 +93,16 @@ class Flush:
         return result
 
     async def _locked(self, job: SideJob) -> FlushResult:
-        store = self._parts.store
-        lock = _lock(job.trace)
-        if not store.acquire(lock, self._owner, stale_after_s=LOCK_STALE_S):
-            result = FlushResult("skipped", reason="another flush of this trace is running")
-            self._log(job, result)
-            return result
-        try:
-            return await self._flush(job)
-        finally:
-            with contextlib.suppress(MemflushError):  # then it goes stale by itself
-                store.release(lock, self._owner)
+        lock = FlushLock(self._parts.store, job.trace)
+        async with lock.held() as free:
+            return await self._flush(job, lock) if free else self._skipped(job)
 
-    async def _flush(self, job: SideJob) -> FlushResult:
+    def _skipped(self, job: SideJob) -> FlushResult:
+        result = FlushResult("skipped", reason="another flush of this trace is running")
+        self._log(job, result)
+        return result
+
+    async def _flush(self, job: SideJob, lock: FlushLock) -> FlushResult:
         assert self._parts.writer is not None  # noqa: S101 - the gate skips a run without memory
         candidates = salience.extract(sources(job.uncovered))
         self._patience.spent_s = 0.0
@@ -122,7 +114,8 @@ class Flush:
         except Exception as error:  # noqa: BLE001 - whatever goes wrong in a flush, the turn goes on (P2)
             harvest, failure = _Harvest(), f"{type(error).__name__}: {error}"
         try:
-            return self._write(job, harvest, candidates, failure)
+            # Where this thread was held up for so long that another flush took over, that one writes.
+            return self._write(job, harvest, candidates, failure) if lock.take() else self._skipped(job)
         except (MemflushError, OSError) as error:
             return self._failed(job, failure or str(error))
 
@@ -305,21 +298,6 @@ class Flush:
             harvest.faults.append(f"asked for {asked!r}")
             return _result(call, f"Saved to today's file: {asked!r} cannot be chosen in a flush.", is_error=True)
         return _result(call, f"{len(notes)} received." if notes else "No note was given.", is_error=not notes)
-
-
-def _lock(trace: str) -> str:
-    return f"flush:{trace}"
-
-
-async def wait_for_lock(parts: AgentParts, trace: str) -> bool:
-    """Wait until no flush of the trace runs, in this process or another (B6); ``False`` when none ended in the longest time that one takes."""
-    owner = f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
-    for _ in range(int(LOCK_STALE_S / _LOCK_POLL_S) + 1):
-        if parts.store.acquire(_lock(trace), owner, stale_after_s=LOCK_STALE_S):
-            parts.store.release(_lock(trace), owner)
-            return True
-        await asyncio.sleep(_LOCK_POLL_S)
-    return False
 
 
 class _WriteShape:

@@ -8,7 +8,8 @@ from memflush_jupyter.agent import frame as framing
 from memflush_jupyter.agent import view
 from memflush_jupyter.agent.branches import MIN_REPLY_TOKENS, SideJob, reply_room
 from memflush_jupyter.agent.compress import Compression, Summary
-from memflush_jupyter.agent.flush import Flush, FlushResult, wait_for_lock
+from memflush_jupyter.agent.flush import Flush, FlushResult
+from memflush_jupyter.agent.lock import FlushLock
 from memflush_jupyter.context import assembly, compaction, gate, pruning, tokens, window
 from memflush_jupyter.events import Budget, BudgetChanged, CompactionEnd, CompactionStart, Notice, PhaseChanged
 
@@ -89,21 +90,31 @@ class Room:
 
     def used(self, pending: int = 0) -> int:
         """Tokens in the context (A4): the last measured usage and the estimate of what came since; ``pending`` is added (B2)."""
-        measured = next((message for message in reversed(self.lean) if message.usage is not None), None)
-        stale = self._pruned.through
-        if measured is not None and measured.meta.get("frame") != self.frame.digest:
-            stale = max(stale or 0, measured.sequence)
-        return tokens.used_tokens(self.lean, prefix=self.frame.prefix, pending=pending, stale_through=stale)
+        return tokens.used_tokens(self.lean, prefix=self.frame.prefix, pending=pending, stale_through=self._stale_through())
 
     def guessed(self) -> int:
         """How many of the ``used`` tokens are an estimate that no server has confirmed."""
-        lean = self.lean
-        measured = next((message for message in reversed(lean) if message.usage is not None), None)
-        if measured is None or measured.usage is None or measured.meta.get("frame") != self.frame.digest:
+        measured = next((message for message in reversed(self.lean) if message.usage is not None), None)
+        if measured is None or measured.usage is None:
             return self.used()
-        renewed = max((message.sequence for message in lean if message.kind == "summary"), default=0)
-        stale = measured.sequence <= max(renewed, self._pruned.through or 0)
-        return self.used() if stale else max(0, self.used() - measured.usage.total)
+        renewed = max((message.sequence for message in self.lean if message.kind == "summary"), default=0)
+        if measured.sequence <= max(renewed, self._stale_through() or 0):
+            return self.used()
+        return max(0, self.used() - measured.usage.total)
+
+    def _stale_through(self) -> int | None:
+        """The last message whose measured total measured something else than what is sent now (A4).
+
+        That is so after a pruning, under another prefix or model, and when another runner wrote while the reply was on its way:
+        then the reply follows another message on the path than the one it was an answer to.
+        """
+        lean, stale = self.lean, self._pruned.through
+        at = next((index for index in range(len(lean) - 1, 0, -1) if lean[index].usage is not None), None)
+        if at is None:
+            return stale
+        reply, before = lean[at], lean[at - 1].sequence
+        own = reply.meta.get("frame") == self.frame.digest and reply.meta.get("after", before) == before
+        return stale if own else max(stale or 0, reply.sequence)
 
     def max_tokens(self) -> int:
         """Largest reply that may be asked for now."""
@@ -289,7 +300,7 @@ class Room:
                 covered = gate.topup(self._state(), going=going, flushed_through=self._conversation.trace.flushed_through).reason == "nothing_new"
                 return result, "" if covered else result.reason
             # A flush of this trace is running, in the background or in another process: wait for it, then look again.
-            if not await wait_for_lock(self._parts, trace.id):
+            if not await FlushLock(self._parts.store, trace.id).wait():
                 return result, result.reason
 
     def _cut(self, reason: str = "") -> compaction.Cut:

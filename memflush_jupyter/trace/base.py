@@ -79,10 +79,11 @@ class StoreBase:
             if connection.execute(update(settings).where(settings.c.key == key).values(value=cleaned)).rowcount == 0:
                 connection.execute(insert(settings).values(key=key, value=cleaned))
 
-    def acquire(self, name: str, owner: str, *, stale_after_s: float) -> bool:
+    def acquire(self, name: str, owner: str, *, stale_after_s: float, gone: Callable[[str], bool] | None = None) -> bool:
         """Take the lock ``name``, or refresh it when ``owner`` has it (a heartbeat). Works across processes (B6).
 
-        A lock whose heartbeat is older than ``stale_after_s`` seconds by the machine's clock is taken over.
+        A lock whose heartbeat is older than ``stale_after_s`` seconds by the machine's clock is taken over, and one whose owner
+        is known to have ended (``gone``).
         """
         now = self._wall()
         with self._database.write() as connection:
@@ -91,7 +92,7 @@ class StoreBase:
                 connection.execute(insert(locks).values(name=name, owner=owner, heartbeat=now))
                 return True
             # A heartbeat from the future (the clock was set back) must not hold the lock until then.
-            if row.owner != owner and abs(now - row.heartbeat) <= stale_after_s:
+            if row.owner != owner and abs(now - row.heartbeat) <= stale_after_s and not (gone is not None and gone(row.owner)):
                 return False
             connection.execute(update(locks).where(locks.c.name == name).values(owner=owner, heartbeat=now))
             return True
