@@ -103,6 +103,7 @@ def _matches(connection: Connection, query: str, size: int) -> Generator[list[tu
     with closing(connection.execute(_MATCH, {"match": match, "first": first})) as result:
         while batch := result.fetchmany(size):
             yield [(int(row), float(score)) for row, score in batch]
+            size = min(size * _GROWTH, _MOST_AT_ONCE)
 
 
 def _choosing(terms: Sequence[tuple[int, str]]) -> int:
