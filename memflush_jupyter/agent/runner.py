@@ -165,7 +165,7 @@ class AgentRunner:
             sentence = self._limit() or await room.make()
             if sentence:
                 return TurnFinished(trace, "full" if "room" in sentence or "full" in sentence else "limit", sentence, number - 1)
-            reply = await self._ask(room)
+            reply, asked = await self._ask(room)
             if reply.fault:
                 lost += 1
                 self._partial(reply.content, reply.fault)
@@ -174,7 +174,7 @@ class AgentRunner:
                 self._emit(Notice(f"{reply.fault} Asking again.", "warning"))
                 continue
             calls = reply.tool_calls
-            meta = {"frame": room.frame.digest, "model": self._model}
+            meta = {"frame": room.frame.digest, "model": self._model, "after": asked}
             stored = self.conversation.add("assistant", "reply", reply.content, usage=reply.usage, stop_reason=reply.stop_reason, cell_id=cell_id, meta=meta)
             room.replied()
             self._emit(BudgetChanged(room.budget("tools" if calls else "idle")))
@@ -214,8 +214,8 @@ class AgentRunner:
 
     # -- the model -------------------------------------------------------------------------------------------------------------
 
-    async def _ask(self, room: Room) -> ModelReply:
-        """One request; when the server says that it is too long, compact and try once more (D7)."""
+    async def _ask(self, room: Room) -> tuple[ModelReply, int]:
+        """One request and the message that it ended with; when the server says that it is too long, compact and try once more (D7)."""
         try:
             return await self._stream(room)
         except ModelError as error:
@@ -237,10 +237,10 @@ class AgentRunner:
             f"({largest.kind}, about {largest.tokens:,} tokens). Put large inputs into files, or set `MemFlush.window` to the server's real size."
         )
 
-    async def _stream(self, room: Room) -> ModelReply:
+    async def _stream(self, room: Room) -> tuple[ModelReply, int]:
         wire = self._own_thinking(room.wire())
         request = ModelRequest(self._model, room.frame.system, room.frame.tools, wire, room.max_tokens(), "turn")
-        estimated = room.used()
+        estimated, last = room.used(), room.sent[-1].sequence
         self._emit(PhaseChanged("waiting"))
         shown: dict[int, _Shown] = {}
         try:
@@ -255,7 +255,7 @@ class AgentRunner:
         if read:
             room.cached_share = reply.usage.cache_read / read
             self._parts.learn(self._model, estimated, read)
-        return reply
+        return reply, last
 
     async def _consume(self, request: ModelRequest, shown: dict[int, _Shown]) -> ModelReply:
         phase = ""
