@@ -89,7 +89,7 @@ def _packed(parts: Sequence[str], limit: int) -> list[str]:
     """Join neighbouring parts as long as they fit, so that pieces stay few and readable."""
     packed: list[str] = []
     for part in parts:
-        joined = f"{packed[-1]}{_glue(packed[-1], part)}{part}" if packed else part
+        joined = f"{packed[-1]}{_glue(packed[-1])}{part}" if packed else part
         if packed and len(joined) <= limit:
             packed[-1] = joined
         else:
@@ -97,6 +97,6 @@ def _packed(parts: Sequence[str], limit: int) -> list[str]:
     return packed
 
 
-def _glue(left: str, right: str) -> str:
+def _glue(left: str) -> str:
     """Chinese is written without blanks between sentences."""
-    return "" if left[-1] > "\u2e7f" or (right[0] > "\u2e7f" and left[-1] > "\u2e7f") else " "
+    return "" if left[-1] > "\u2e7f" else " "

@@ -31,7 +31,7 @@ def _line_names(code: str) -> list[tuple[str, str, float]]:
     if read := _READ.match(code):
         said.append((read["name"], f"Variable `{read['name']}` holds what was read from the file `{read['file']}`.", 0.65))
     for write in _WRITE.finditer(code):
-        source = f" from `{write['name']}`" if write["name"] and write["name"] not in _THROWAWAY | {"plt"} else ""
+        source = f" from `{write['name']}`" if write["name"] and write["name"] not in _THROWAWAY else ""
         said.append((write["file"], f"The file `{write['file']}` was written{source}.", 0.7))
     if said:
         return said
@@ -46,4 +46,4 @@ def _line_names(code: str) -> list[tuple[str, str, float]]:
 def _whole(value: str) -> bool:
     """Tell whether the value ends on this line; half an expression says nothing."""
     value = value.strip()
-    return not value.endswith(("\\", ",", "(", "[", "{")) and all(value.count(left) == value.count(right) for left, right in _OPENED)
+    return not value.endswith(("\\", ",")) and all(value.count(left) == value.count(right) for left, right in _OPENED)

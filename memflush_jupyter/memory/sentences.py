@@ -37,7 +37,7 @@ def split(text: str) -> list[str]:
     found: list[str] = []
     start = 0
     for match in _BOUNDARY.finditer(text):
-        if match.start() < start or not _ends(text, start, match):
+        if not _ends(text, start, match):
             continue
         if sentence := text[start : match.end()].strip():
             found.append(sentence)
@@ -51,7 +51,7 @@ def _ends(text: str, start: int, match: re.Match[str]) -> bool:
     """Tell whether the mark at ``match`` closes the sentence that began at ``start``."""
     if not match.group().startswith("."):
         return True
-    if len(match.group().rstrip("\"'”’)]*_`")) > 1 and match.group().startswith("..") and _next(text, match.end()).islower():
+    if match.group().startswith("..") and _next(text, match.end()).islower():
         return False
     word_match = _LAST_WORD.search(text, max(start, match.start() - _LONGEST_WORD), match.start())
     word = word_match.group().lower() if word_match else ""
@@ -60,7 +60,7 @@ def _ends(text: str, start: int, match: re.Match[str]) -> bool:
         return word not in _NEVER_END and (following.isupper() or not following)
     if len(word) == 1 and word.isalpha() and word_match and word_match.group().isupper():
         return not following
-    if word.isdigit() and len(word) <= _LIST_DIGITS and match.start() - start < _LONGEST_WORD and text[start : match.start()].strip() == word:
+    if word.isdigit() and len(word) <= _LIST_DIGITS and text[start : match.start()].strip() == word:
         return not following
     return True
 
