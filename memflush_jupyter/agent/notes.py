@@ -30,6 +30,7 @@ Origin = Literal["user", "agent", "tool"]
 _WORD = re.compile(r"[^\W_]{2,}|[\u4e00-\u9fff]", re.UNICODE)
 _SAFEST_FIRST: tuple[Origin, ...] = ("tool", "user", "agent")
 _MEMORY_TOOLS = frozenset({"memory_write", "memory_search", "read_message", "inspect_variables"})
+_QUOTED = re.compile(r"^[ \t]*>.*(?:\n|\Z)", re.MULTILINE)
 _RECALLED = re.compile(r"<recalled\b.*?</recalled>", re.DOTALL)
 
 
@@ -188,7 +189,9 @@ def spoken_text(message: Message, *, without: Container[str] = frozenset()) -> s
                 parts.append(content)
             else:
                 parts.extend(inner["text"] for inner in content if inner.get("type") == "text")
-    return _RECALLED.sub("", "\n".join(parts))
+    text = _RECALLED.sub("", "\n".join(parts))
+    # What the agent quotes was said elsewhere and is known from there.
+    return _QUOTED.sub("", text) if message.kind == "reply" else text
 
 
 def own_results(messages: Sequence[Message]) -> frozenset[str]:

@@ -179,3 +179,9 @@ def test_where_several_fit_the_least_trusted_origin_wins():
 def test_a_note_without_any_shared_word_is_the_agents():
     assert attribute("Zebra", [message(4, "prompt", "Use penguins")]) == (4, "agent")
     assert attribute("Zebra", []) == (None, "agent")
+
+
+def test_what_the_agent_quotes_is_not_learned_again():
+    """F2: an answer that quotes memory says nothing new."""
+    assert spoken_text(message(1, "reply", "I found this:\n\n> The client is Ines.\n>\n> — memory\n\nDone.")) == "I found this:\n\n\nDone."
+    assert spoken_text(message(1, "prompt", "> the client said so")) == "> the client said so"
