@@ -55,7 +55,7 @@ def split(line: str) -> list[str]:
     try:
         return shlex.split(line)
     except ValueError:
-        raise ConfigError(f"A quote is not closed in: {line.strip()}") from None
+        raise ConfigError(f"A quote is not closed in `{line.strip()}`.") from None
 
 
 def choose(magic: str, word: str, known: Mapping[str, Callable[..., object]]) -> str:

@@ -74,6 +74,16 @@ class BackgroundWorker:
                 future.cancel()
                 raise
 
+    def cancel(self, timeout_s: float = SHUTDOWN_S) -> None:
+        """Cancel what runs, and wait at most ``timeout_s`` seconds until it has cleaned up after itself."""
+        jobs = list(self._jobs)
+        for job in jobs:
+            job.cancel()
+        if jobs and self._loop is not None:
+            # A cancelled future counts as done at once; the loop's own tasks end when their clean-up has.
+            with contextlib.suppress(concurrent.futures.TimeoutError, concurrent.futures.CancelledError):
+                self.submit(_ended).result(timeout_s)
+
     def shutdown(self, timeout_s: float = SHUTDOWN_S) -> None:
         """Cancel what runs, stop the loop, wait at most ``timeout_s`` seconds. Safe to call twice."""
         with self._lock:
@@ -107,6 +117,12 @@ class BackgroundWorker:
 
 async def _made_there(factory: Callable[[], Coroutine[Any, Any, T]]) -> T:
     return await factory()
+
+
+async def _ended() -> None:
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    if others:
+        await asyncio.wait(others, timeout=SHUTDOWN_S)
 
 
 def _run(loop: asyncio.AbstractEventLoop) -> None:

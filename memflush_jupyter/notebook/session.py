@@ -272,6 +272,7 @@ class Session:
         if self._own is not None:
             own, self._own = self._own, None
             try:
+                self.worker.cancel()  # first: a flush that is given up lets go of its lock in the store
                 self.worker.submit(own.aclose).result(timeout=1.0)
             except Exception:  # noqa: BLE001 - at exit there is nobody to tell
                 _log.debug("The background store was not closed", exc_info=True)

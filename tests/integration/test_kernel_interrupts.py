@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 import time
 
 import pytest
@@ -84,7 +85,7 @@ def script(server, *, answer="ok", flush="NO_REPLY", summary="## Done and found\
 def interrupted(kernel, server, capsys, run, phase):
     """The checks that every phase has in common."""
     with capsys.disabled():
-        print(f"\n  interrupt while {phase}: {run.seconds:.2f} s", end="")
+        sys.stdout.write(f"\n  interrupt while {phase}: {run.seconds:.2f} s")
     assert run.status == "error", run.text
     assert run.outputs[-1]["traceback"] == [SENTENCE]
     assert run.seconds < AT_ONCE_S
@@ -220,7 +221,7 @@ def test_interrupt_of_a_line_magic_that_asks_the_model(kernel, server, capsys, l
     kernel.run("%%agent\nmore", allow_stdin=True)
     run = kernel.run(line, allow_stdin=True, interrupt_when=seen(server, "[memory flush]"))
     with capsys.disabled():
-        print(f"\n  interrupt of {line}: {run.seconds:.2f} s", end="")
+        sys.stdout.write(f"\n  interrupt of {line}: {run.seconds:.2f} s")
     assert run.seconds < AT_ONCE_S
     assert run.outputs[-1]["traceback"] == ["Interrupted."]
     assert json.loads(kernel.run(HEALTH).text) == kernel.healthy
