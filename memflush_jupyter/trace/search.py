@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 MOST_TERMS: Final = 8
 """Terms of a question that count, the rarest ones."""
-FEW_CANDIDATES: Final = 300
+FEW_CANDIDATES: Final = 200
 """With fewer candidates than this the next rarest term adds its messages."""
-ENOUGH_CANDIDATES: Final = 1000
+ENOUGH_CANDIDATES: Final = 600
 """With this many candidates no further term adds its messages."""
 MOST_CANDIDATES: Final = 4000
 """Messages that are ranked, at most, whatever the question."""
-MOST_POSTINGS: Final = 60_000
+MOST_POSTINGS: Final = 40_000
 """Occurrences of all ranking terms together, at most: BM25 counts each term's messages anew for every question."""
 
 _GROWTH: Final = 4
@@ -143,8 +143,8 @@ def _rarest(connection: Connection, terms: list[str]) -> list[tuple[int, str]]:
 
 def _count(connection: Connection, term: str, last: int) -> int:
     """In how many rows a term stands; counted up to a limit, and from there on estimated by how densely it stands so far."""
-    count, reached = connection.execute(_COUNT, {"match": _quoted(term), "most": MOST_CANDIDATES + 1}).one()
-    return int(count) if count <= MOST_CANDIDATES else max(int(count), int(count) * last // int(reached))
+    count, reached = connection.execute(_COUNT, {"match": _quoted(term), "most": ENOUGH_CANDIDATES + 1}).one()
+    return int(count) if count <= ENOUGH_CANDIDATES else max(int(count), int(count) * last // int(reached))
 
 
 def _quoted(term: str) -> str:

@@ -105,6 +105,11 @@ class Tree(RuleBasedStateMachine):
         assert [message.sequence for message in self.store.path(self.trace)] == path
 
     @invariant()
+    def paths_to_other_heads_are_right(self) -> None:
+        for head in list(self.parent)[-3:]:
+            assert [message.sequence for message in self.store.path(self.trace, head=head, whole=True)] == self.path_to(head)
+
+    @invariant()
     def search_finds_the_main_path_and_nothing_else(self) -> None:
         path = set(self.path_to(self.head))
         for word in ("penguin", "数据", "length"):
