@@ -116,9 +116,9 @@ class MemFlush(Configurable):
     # -- memory --------------------------------------------------------------------------------------------------------
     memory = Bool(True, help="Use and keep memory. False: an ordinary agent, and nothing of memory runs.").tag(config=True)
     memory_dir = Unicode("memory", help="The memory folder, relative to the notebook's folder.").tag(config=True)
-    memory_files = Dict(
-        Unicode(), default_value=DEFAULT_MEMORY_FILES, help="Semantic files the agent may append to, each with a line on what it is for."
-    ).tag(config=True)
+    memory_files = Dict(Unicode(), default_value=DEFAULT_MEMORY_FILES, help="Semantic files the agent may append to, each with a line on what it is for.").tag(
+        config=True
+    )
     memory_tokens = Int(None, allow_none=True, help="Tokens of memory in the prompt. None: 4 % of the window, at most 8000 (G1).").tag(config=True)
     memory_md_chars = Int(10000, help="Budget of MEMORY.md in characters (F8).").tag(config=True)
     recall = Bool(True, help="Search earlier messages and notes before each prompt (G5).").tag(config=True)

@@ -187,6 +187,21 @@ class TurnFinished:
 
 
 Event = (
-    TurnStarted | PhaseChanged | TextDelta | TextDone | TextDiscarded | ThinkingDelta | ToolStarted | ToolFinished | Recalled
-    | Retrying | Notice | MemoryFlushStart | MemoryFlushEnd | CompactionStart | CompactionEnd | BudgetChanged | TurnFinished
+    TurnStarted
+    | PhaseChanged
+    | TextDelta
+    | TextDone
+    | TextDiscarded
+    | ThinkingDelta
+    | ToolStarted
+    | ToolFinished
+    | Recalled
+    | Retrying
+    | Notice
+    | MemoryFlushStart
+    | MemoryFlushEnd
+    | CompactionStart
+    | CompactionEnd
+    | BudgetChanged
+    | TurnFinished
 )

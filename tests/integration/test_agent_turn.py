@@ -9,7 +9,7 @@ import pytest
 
 from memflush_jupyter.agent.tools.base import Approval, Never
 from memflush_jupyter.events import Notice, TextDelta, TextDiscarded, TextDone, ToolFinished, TurnFinished
-from memflush_jupyter.testing import Break, Reply, Refuse, overloaded, text, thinking, tool_use, too_long
+from memflush_jupyter.testing import Break, Refuse, Reply, overloaded, text, thinking, too_long, tool_use
 from memflush_jupyter.testing.agents import AgentHarness, ScriptedTool
 
 

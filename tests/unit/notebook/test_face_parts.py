@@ -226,7 +226,7 @@ async def test_a_failing_tick_does_not_end_the_turn():
 
     async with interrupts.watch():
         interrupts.on_tick = tick
-        while len(called) < 2:  # noqa: ASYNC110 - the ticker has no event
+        while len(called) < 2:
             await asyncio.sleep(0.05)
 
 
