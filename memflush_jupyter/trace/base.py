@@ -102,12 +102,6 @@ class StoreBase:
         with self._database.write() as connection:
             connection.execute(delete(locks).where(locks.c.name == name, locks.c.owner == owner))
 
-    def holder(self, name: str) -> str | None:
-        """Who has the lock ``name`` now, or had it when it went stale."""
-        with self._database.read() as connection:
-            owner = connection.execute(select(locks.c.owner).where(locks.c.name == name)).scalar()
-        return None if owner is None else str(owner)
-
     def gc(self) -> int:
         """Merge the index, drop locks older than a day, give free space back to the disk. Returns the bytes won."""
         before = self._database.size()
