@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
+import sys
 import tempfile
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -53,6 +55,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if (own := getattr(test, "_hypothesis_internal_use_settings", None)) is not None:
             few = settings(own, max_examples=min(own.max_examples, int(examples)), derandomize=True, database=None, deadline=None)
             test._hypothesis_internal_use_settings = few
+    # Each mutant runs in a fork of a process that ran the tests before: what that one remembers would hide the mutant.
+    for name in [name for name in sys.modules if name.startswith("memflush_jupyter.")]:
+        for value in vars(sys.modules[name]).values():
+            if isinstance(value, functools._lru_cache_wrapper):
+                value.cache_clear()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -13,6 +13,11 @@ from memflush_jupyter.errors import MemoryFileError
 from memflush_jupyter.memory import writing
 from memflush_jupyter.memory.writing import Journal
 
+READ_ONLY = (
+    "memory/a.md cannot be written: the folder or file is read-only here. Nothing was changed; "
+    "change its permissions or set c.MemFlush.memory_dir to another folder."
+)
+
 
 @pytest.fixture
 def journal(tmp_path: Path) -> Journal:
@@ -30,8 +35,7 @@ def journal(tmp_path: Path) -> Journal:
         (
             OSError(errno.EACCES, "Permission denied"),
             "written",
-            "memory/a.md cannot be written: the folder or file is read-only here. Nothing was changed; "
-            "change its permissions or set c.MemFlush.memory_dir to another folder.",
+            READ_ONLY,
         ),
         (OSError(errno.EACCES, "Permission denied"), "read", "memory/a.md cannot be read: this user has no permission for it."),
         (
