@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,6 +11,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = ["__version__", "load_ipython_extension", "unload_ipython_extension"]
+
+# Without a handler of our own, Python prints warnings of the background thread into whatever cell runs then (P10).
+logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 
 def load_ipython_extension(ip: InteractiveShell) -> None:

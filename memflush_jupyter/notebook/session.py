@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from memflush_jupyter.config import MemFlush
 from memflush_jupyter.errors import ConfigError
+from memflush_jupyter.events import Notice
 from memflush_jupyter.notebook import headless
 from memflush_jupyter.notebook.background import BackgroundWorker
 from memflush_jupyter.notebook.failure import CellError
 from memflush_jupyter.notebook.interrupts import Interrupts
 from memflush_jupyter.notebook.preload import Preload
+from memflush_jupyter.notebook.trouble import told
 
 if TYPE_CHECKING:
     from memflush_jupyter.agent.parts import AgentParts, BackgroundJob
@@ -242,7 +244,10 @@ class Session:
     def _in_background(self, memory: bool, tools: list[Tool]) -> Callable[[BackgroundJob], None]:
         def start(job: BackgroundJob) -> None:
             async def run() -> None:
-                await job(self.own_parts(memory=memory, tools=tools), self.pending.append)
+                try:
+                    await job(self.own_parts(memory=memory, tools=tools), self.pending.append)
+                except Exception as error:  # noqa: BLE001 - told with the next turn; the log has the rest
+                    self.pending.append(Notice(f"In the background: {told(self, error)}", "warning"))
 
             self.worker.submit(run)
 

@@ -8,17 +8,17 @@ from typing import Any
 from memflush_jupyter.events import Budget, Phase
 
 COLOURS = {
-    "system": "#6b7280",
-    "tools": "#94a3b8",
-    "memory": "#8b5cf6",
-    "summary": "#0ea5e9",
-    "conversation": "#16a34a",
-    "results": "#d97706",
+    "system": "#475569",
+    "tools": "#0f766e",
+    "memory": "#7c3aed",
+    "summary": "#0369a1",
+    "conversation": "#15803d",
+    "results": "#b45309",
     "recall": "#db2777",
 }
-_FREE = "#cbd5e1"
-_LINE = "#b91c1c"
-_OTHER = "#475569"
+_FREE = "#9ca3af"
+_LINE = "#ef4444"
+_OTHER = "#57534e"
 
 PHASES: dict[Phase, str] = {
     "idle": "",

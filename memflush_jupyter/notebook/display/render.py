@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ Bundle = dict[str, Any]
 SHOWN_CHARS = 20_000
 """Characters of a tool's output put into the notebook; the store has the whole."""
 _ARGUMENT_CHARS = 60
+_CODE = re.compile(r"`([^`]+)`")
 _STATES = {False: "ok", True: "error"}
 
 
@@ -27,7 +29,8 @@ def markdown(text: str) -> Bundle:
 def line(text: str, level: str = "info") -> Bundle:
     """One line for the person."""
     mark = {"warning": "⚠ ", "error": "✖ "}.get(level, "")
-    return {"text/html": f"<div>{mark}{html.escape(text)}</div>", "text/plain": f"{mark}{text}"}
+    shown = _CODE.sub(r"<code>\1</code>", html.escape(text))
+    return {"text/html": f"<div>{mark}{shown}</div>", "text/plain": f"{mark}{text}"}
 
 
 def details(summary: str, body_html: str, plain: str | None = None, *, opened: bool = False) -> Bundle:
