@@ -69,7 +69,8 @@ def _url_password(value: str) -> str:
 
 def _forms(value: str) -> Iterator[str]:
     """Yield the value as it is, escaped for URLs, JSON and ``repr``, encoded in base64, and each of its lines."""
-    forms = (value, quote(value, safe=""), quote_plus(value), json.dumps(value)[1:-1], repr(value)[1:-1])
-    encoded = base64.b64encode(value.encode("utf-8", "surrogateescape")).decode().rstrip("=")
+    odd = "surrogateescape"  # a variable may hold bytes that are no UTF-8
+    forms = (value, quote(value, safe="", errors=odd), quote_plus(value, errors=odd), json.dumps(value)[1:-1], repr(value)[1:-1])
+    encoded = base64.b64encode(value.encode("utf-8", odd)).decode().rstrip("=")
     lines = [line.strip() for line in value.splitlines()]
     yield from (form for form in (*forms, encoded, *lines) if len(form) >= _SHORTEST)
