@@ -206,6 +206,8 @@ def _name_and_inputs(value: dict[str, Any], offered: dict[str, Any]) -> tuple[st
         return None, None
     if isinstance(inputs, str):
         inputs = _first_json(inputs)
+    if isinstance(inputs, list) and len(inputs) == 1:
+        inputs = inputs[0]  # a small model wrote {"arguments": [{…}]}
     return (name if name in offered else None), inputs
 
 

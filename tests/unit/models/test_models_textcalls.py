@@ -220,3 +220,12 @@ def test_prose_is_not_held_back() -> None:
     assert could_start("Just a sentence") is None
     assert could_start("see <tool_call>") == 4
     assert could_start("see <to") == 4
+
+
+def test_an_input_in_a_list_of_one_is_understood():
+    """C7: as a real small model wrote it."""
+    text = '```json\n{"name": "memory_write", "arguments": [{"notes": ["Ann Kowalski, 2007"], "file": "memory/notes.md"}]}\n```'
+    schema = {"type": "object", "properties": {"notes": {"type": "array"}, "file": {"type": "string"}}, "required": ["notes"]}
+    rest, calls = parse_text_calls(text, [{"name": "memory_write", "input_schema": schema}])
+    assert rest.strip() == ""
+    assert [call["input"]["notes"] for call in calls] == [["Ann Kowalski, 2007"]]
