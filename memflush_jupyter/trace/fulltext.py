@@ -51,6 +51,7 @@ _SPECIAL = _special(_CHARACTER, f"(?<!{_CHARACTER})")
 _SPECIAL_ASCII = _special(r"\w", r"\b")
 _WORD = re.compile(f"{_CHARACTER}+")
 _THOUSANDS = re.compile(r"(?<![\w.,])\d{1,3}(?:,\d{3})+(?!\d)")
+_THOUSAND = re.compile(r"\d,\d{3}")  # a quick look that spares most texts the careful one
 _DECIMAL = re.compile(r"\d+\.\d+")
 _PIECES = re.compile(f"{_SEPARATOR}+")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])\d*|[A-Z]?[a-z]+\d*|\d+")
@@ -86,7 +87,7 @@ def query_terms(query: str) -> list[str]:
 
 
 def _without_compounds(text: str) -> str:
-    if "," in text:
+    if _THOUSAND.search(text):
         text = _THOUSANDS.sub(lambda found: found.group().replace(",", ""), text)
     special = _SPECIAL_ASCII if text.isascii() else _SPECIAL
     return special.sub(lambda found: _replacement(found.group()), text)

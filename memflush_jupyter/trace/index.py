@@ -20,20 +20,20 @@ ORIGINS: Final = {"prompt": "user", "reply": "agent", "results": "tool"}
 INDEXED_KINDS: Final = frozenset(ORIGINS)
 """Kinds of main-path messages that are indexed: what was said and seen, not what the host or a summary made of it."""
 
-_ADD = text("INSERT INTO search_index (rowid, body) VALUES (:row, :body)")
-_REMOVE = text("INSERT INTO search_index (search_index, rowid, body) VALUES ('delete', :row, :body)")
+_ADD = "INSERT INTO search_index (rowid, body) VALUES (?, ?)"
+_REMOVE = "INSERT INTO search_index (search_index, rowid, body) VALUES ('delete', ?, ?)"
 
 
 def add(connection: Connection, row: int, said: str) -> None:
     """Index a text."""
     if said:
-        connection.execute(_ADD, {"row": row, "body": fulltext.split(fulltext.clipped(said))})
+        connection.exec_driver_sql(_ADD, (row, fulltext.split(fulltext.clipped(said))))
 
 
 def remove(connection: Connection, row: int, said: str) -> None:
     """Take a text out of the index; it must be the one that was put in."""
     if said:
-        connection.execute(_REMOVE, {"row": row, "body": fulltext.split(fulltext.clipped(said))})
+        connection.exec_driver_sql(_REMOVE, (row, fulltext.split(fulltext.clipped(said))))
 
 
 def message_row(number: int) -> int:

@@ -43,18 +43,16 @@ _WALK_ROWS = text(
     SELECT messages.* FROM walk JOIN messages ON messages.trace = :trace AND messages.sequence = walk.sequence ORDER BY messages.sequence
     """
 )
-# Plain SQL where each append and each resume passes: building and compiling these as expressions costs more than running them.
-_TRACE = text(f"SELECT {', '.join(traces.c.keys())} FROM traces WHERE id = :id").columns(*traces.c)  # noqa: S608 - the names are our own
+# Plain SQL for the driver where each append and each resume passes: compiling these as expressions costs more than running them.
+_TRACE = f"SELECT {', '.join(traces.c.keys())} FROM traces WHERE id = ?"  # noqa: S608 - the names are our own
 _TRACES_BY_PREFIX = text("SELECT id FROM traces WHERE substr(id, 1, length(:prefix)) = :prefix ORDER BY number LIMIT 3")
 _MESSAGE = text("SELECT * FROM messages WHERE trace = :trace AND sequence = :sequence")
-_PLACE = text("SELECT mark, branch FROM messages WHERE trace = :trace AND sequence = :sequence").columns(messages.c.mark, messages.c.branch)
-_INSERT = text(
-    """
+_PLACE = "SELECT mark, branch FROM messages WHERE trace = ? AND sequence = ?"
+_INSERT = """
     INSERT INTO messages (trace, sequence, parent, mark, on_path, role, kind, branch, tokens, usage, stop_reason, cell_id, created_at, meta, content)
     VALUES (:trace, :sequence, :parent, :mark, :on_path, :role, :kind, :branch, :tokens, :usage, :stop_reason, :cell_id, :created_at, :meta, :content)
     """
-)
-_ADVANCE = text("UPDATE traces SET head = :head, last_sequence = :last, updated_at = :now WHERE id = :trace")
+_ADVANCE = "UPDATE traces SET head = ?, last_sequence = ?, updated_at = ? WHERE id = ?"
 
 
 def trace_row(connection: Connection, trace_id: str) -> Row[Any]:
@@ -63,7 +61,7 @@ def trace_row(connection: Connection, trace_id: str) -> Row[Any]:
     Raises:
         TraceError: there is none, or the prefix fits several.
     """
-    row = connection.execute(_TRACE, {"id": trace_id}).first()
+    row = connection.exec_driver_sql(_TRACE, (trace_id,)).first()
     if row is not None:
         return row
     fitting = [str(found) for (found,) in connection.execute(_TRACES_BY_PREFIX, {"prefix": trace_id})] if trace_id else []
@@ -71,7 +69,7 @@ def trace_row(connection: Connection, trace_id: str) -> Row[Any]:
         raise TraceError(f"The id {trace_id!r} fits several traces ({', '.join(fitting[:2])}, …). Give more of it.")
     if not fitting:
         raise TraceError(f"There is no trace {trace_id!r} in this store. '%agent list' shows those that are there.")
-    return connection.execute(_TRACE, {"id": fitting[0]}).one()
+    return connection.exec_driver_sql(_TRACE, (fitting[0],)).one()
 
 
 def message_row(connection: Connection, trace: str, sequence: int) -> Row[Any]:
@@ -109,7 +107,7 @@ def append(
     mark = _mark(connection, trace.id, follows, main=main)
     if main and follows != trace.head:
         turn(connection, trace, follows, now)
-    inserted = connection.execute(
+    inserted = connection.exec_driver_sql(
         _INSERT,
         {
             "trace": trace.id,
@@ -131,7 +129,7 @@ def append(
     )
     if index.indexed(kind, branch):
         index.add(connection, index.message_row(inserted.lastrowid), index.said_by(content, meta))
-    connection.execute(_ADVANCE, {"trace": trace.id, "head": sequence if main else trace.head, "last": sequence, "now": now})
+    connection.exec_driver_sql(_ADVANCE, (sequence if main else trace.head, sequence, now, trace.id))
     return sequence, follows
 
 
@@ -184,7 +182,7 @@ def turn(connection: Connection, trace: Row[Any], sequence: int | None, now: str
 def _mark(connection: Connection, trace: str, sequence: int | None, *, main: bool = False) -> int | None:
     if sequence is None:
         return None
-    place = connection.execute(_PLACE, {"trace": trace, "sequence": sequence}).first()
+    place = connection.exec_driver_sql(_PLACE, (trace, sequence)).first()
     if place is None:
         raise TraceError(f"Trace {trace} has no message {sequence}.")
     if main and place.branch != "main":
