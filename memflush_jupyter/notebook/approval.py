@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import builtins
+import contextlib
 import logging
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -95,11 +97,23 @@ async def ask(ip: Any, prompt: str) -> str:
 def _ask_in_terminal(prompt: str) -> str:
     with raising_sigint():
         try:
+            _drop_typed_ahead()
             return builtins.input(prompt)
         except EOFError:
             return ""
         except KeyboardInterrupt:
             raise asyncio.CancelledError from None
+
+
+def _drop_typed_ahead() -> None:
+    """Forget what was typed before the question was there: it cannot be its answer."""
+    try:
+        import termios
+    except ImportError:  # not on Windows
+        return
+    with contextlib.suppress(termios.error, OSError, ValueError):
+        if sys.stdin.isatty():
+            termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
 
 
 def _send(kernel: Any, prompt: str) -> None:

@@ -40,7 +40,7 @@ def do_status(session: Session, _: argparse.Namespace) -> Bundle:
     else:
         rows += _of_trace(session, trace)
     if session.budget is not None:
-        rows.append(("context", gauge.describe(replace(session.budget, last_flush=None))))
+        rows.append(("context", gauge.describe(replace(session.budget, last_flush=None)).removeprefix("context ")))
     rows.append(("memory", f"{session.config.memory_dir}/ with {render.plural(len(workspace.memory.names()), 'file')}" if session.config.memory else "off"))
     if session.worker.busy:
         rows.append(("in the background", "saving important memories"))

@@ -48,7 +48,7 @@ def test_status_says_where_things_stand(kernel):
     after = kernel.run("%agent status").text
     assert re.search(r"model +offline/analyst", after)
     assert re.search(r"turns +1", after)
-    assert re.search(r"context +context [\d,]+ of 16,384 tokens", after)
+    assert re.search(r"context +[\d,]+ of 16,384 tokens", after)
     assert re.search(r"code runs +without asking", after)
 
 
