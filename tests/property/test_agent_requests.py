@@ -45,7 +45,7 @@ calls = st.lists(
 replies = st.one_of(
     prose.map(lambda words: Reply([text(words)])),
     st.builds(lambda words, made: Reply([text(words), *made]), prose, calls),
-    calls.map(lambda made: Reply(made)),
+    calls.map(Reply),
     st.builds(lambda made: Reply([thinking("Let me think."), *made]), calls),
     st.builds(lambda words: Reply([thinking("Let me think."), text(words)]), prose),
     st.just(Reply([])),
@@ -115,8 +115,8 @@ def no_pause():
 
 
 class Tool(ScriptedTool):
-    async def run(self, input, call):
-        code = input["code"]
+    async def run(self, given, call):
+        code = given["code"]
         if code == "image":
             return ToolResult([text("A figure."), {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}])
         await asyncio.sleep(0)
@@ -142,8 +142,7 @@ class Play:
         if "[memory flush]" in json.dumps(request.messages[-9:]):
             self.side += 1
             return self.plan["flush"][self.side % len(self.plan["flush"])]
-        answer = self.replies.pop(0) if self.replies else "done"
-        return answer
+        return self.replies.pop(0) if self.replies else "done"
 
     async def run(self) -> None:
         for action in self.plan["actions"]:

@@ -12,19 +12,18 @@ from memflush_jupyter.events import ToolFinished, ToolStarted
 
 
 class Probe:
-    description = ""
-    input_schema = {"type": "object", "properties": {"code": {"type": "string"}}, "required": ["code"]}
-
     def __init__(self, name, act, *, parallel=False, approval=False):
+        self.description = ""
+        self.input_schema = {"type": "object", "properties": {"code": {"type": "string"}}, "required": ["code"]}
         self.name, self.act, self.parallel, self.approval = name, act, parallel, approval
 
-    async def run(self, input, call):
-        answer = self.act(input["code"])
+    async def run(self, given, call):
+        answer = self.act(given["code"])
         return await answer if asyncio.iscoroutine(answer) else answer
 
 
-def call(name, code="1", id="a"):
-    return {"type": "tool_use", "id": id, "name": name, "input": {"code": code}}
+def call(name, code="1", number="a"):
+    return {"type": "tool_use", "id": number, "name": name, "input": {"code": code}}
 
 
 async def run(tools, calls, *, approver=None, timeout_s=None, trusted=True, vision=True, events=None, redact=str):
@@ -87,7 +86,7 @@ async def test_calls_that_cannot_be_trusted_do_not_run():
 
 async def test_a_denied_call_says_why_and_an_edited_one_runs_as_edited():
     class Editor:
-        async def decide(self, tool, input):
+        async def decide(self, tool, given):
             return Approval(allowed=True, input={"code": "edited"})
 
     (denied,) = await run([Probe("probe", text_result, approval=True)], [call("probe")], approver=Never())
