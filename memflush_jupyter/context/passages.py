@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from memflush_jupyter.context.terms import CJK_RANGE, word_stems
+from memflush_jupyter.context.terms import word_stems
 from memflush_jupyter.memory import sentences
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ BEST = 4
 
 _UNSEEN = 0.5
 _NEAR_CHARS = 400  # of a text, only what stands this near to a match is read
+_LETTERS = "0-9A-Za-zÀ-ɏͰ-ԯ"  # of scripts with spaces between words; of others a term may also begin inside a word
 _LEANS = re.compile(r"\W*(?:(?:he|she|they|it|this|that|these|those|his|her|their|its|there|also|and|but|so|then)\b|[他她它这那])", re.IGNORECASE)
 
 Held = dict[str, tuple[int, int]]
@@ -58,14 +59,15 @@ class Question:
         pairs = [re.escape(term.stem) for term in terms if term.kind == "cjk"]
         self._beside = set(pairwise(term.stem for term in terms))
         # A stem is the beginning of each of its words, so that one scan finds all that are worth a closer look; a pair of
-        # characters stands anywhere, also across another pair, hence the look-ahead.
+        # characters stands anywhere, also across another pair, hence the look-ahead. Case is ignored in the words alone: for
+        # whole ranges of characters that would take the compiler longer than the search.
         looks = []
         if words:
             joined = "|".join(words)
-            looks.append(rf"(?<![^\W_{CJK_RANGE}])(?P<word>(?:{joined})(?:[^\W{CJK_RANGE}]|['’])*)|(?-i:(?<=[a-z])(?P<part>(?:{_capitals(terms)})[a-z]*))")
+            looks.append(rf"(?<![{_LETTERS}])(?P<word>(?i:{joined})[_'’{_LETTERS}]*)|(?<=[a-z])(?P<part>(?:{_capitals(terms)})[a-z]*)")
         if pairs:
             looks.append(rf"(?=(?P<pair>{'|'.join(pairs)}))")
-        self._scan = re.compile("|".join(looks), re.IGNORECASE)
+        self._scan = re.compile("|".join(looks))
 
     def held(self, text: str) -> Held:
         """Return which of the question's stems ``text`` holds, and where."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from memflush_jupyter.context import passages
 from memflush_jupyter.context.pruning import RECALL_OPEN
-from memflush_jupyter.context.terms import query_terms
+from memflush_jupyter.context.terms import phrases, query_terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence
@@ -24,8 +24,9 @@ GATE = 0.25
 RELATIVE_GATE = 0.3
 """Share of the best passage's score below which the others are noise."""
 
-_HITS = 24  # asked from the store for one question
-_READ = 16  # of them, read for passages: more would not fit the budget
+_HITS = 20  # asked from the store for one question
+_TELLING = frozenset({"name", "number", "identifier", "cjk"})
+_READ = 12  # of them, read for passages: more would not fit the budget
 _ENGINE_SHARE = 0.2  # of the full-text score, beside the passage's own
 _QUERY_TERMS = 8
 _MAX_QUERIES = 4
@@ -77,7 +78,7 @@ def search(
     terms = query_terms(prompt)
     if not terms:
         return []
-    hits = _hits(store, terms, identity=identity, exclude=in_context)
+    hits = _hits(store, _queries(prompt, terms), identity=identity, exclude=in_context)
     if not hits:
         return []
     question = passages.Question(terms)
@@ -101,10 +102,10 @@ def render(items: Sequence[RecallItem]) -> str:
     return "\n".join([OPEN, *(item.line() for item in items), CLOSE])
 
 
-def _hits(store: SearchesStore, terms: Sequence[Term], *, identity: str | None, exclude: Container[tuple[str, int]]) -> list[tuple[SearchHit, float]]:
+def _hits(store: SearchesStore, queries: Sequence[str], *, identity: str | None, exclude: Container[tuple[str, int]]) -> list[tuple[SearchHit, float]]:
     """Ask the store, in several questions when the prompt is long; return hits with their best share of the best score."""
     best: dict[tuple[object, ...], tuple[SearchHit, float]] = {}
-    for query in _queries(terms):
+    for query in queries:
         hits = store.search(query, identity=identity, limit=_HITS, exclude=exclude)
         top = max((hit.score for hit in hits), default=0.0) or 1.0
         for hit in hits:
@@ -115,17 +116,22 @@ def _hits(store: SearchesStore, terms: Sequence[Term], *, identity: str | None, 
     return list(best.values())
 
 
-def _queries(terms: Sequence[Term]) -> list[str]:
-    """What says most first; a long prompt makes several questions of eight terms."""
+def _queries(prompt: str, terms: Sequence[Term]) -> list[str]:
+    """What says most first, eight terms at a time; in the first question also what belongs together, as phrases.
+
+    Without them a text that holds one part of a name often would come before the one that holds the whole name once.
+    """
     ordered = sorted(terms, key=lambda term: -term.weight)
     groups = [ordered[start : start + _QUERY_TERMS] for start in range(0, len(ordered), _QUERY_TERMS)]
-    return [" ".join(term.text for term in group) for group in groups[:_MAX_QUERIES]]
+    queries = [" ".join(term.text for term in group) for group in groups[:_MAX_QUERIES]]
+    together = [f'"{pair}"' for pair in phrases(prompt)]
+    return [" ".join([queries[0], *together]), *queries[1:]]
 
 
 def _passes(passage: passages.Passage, terms: Sequence[Term]) -> bool:
     if passage.score < GATE:
         return False
-    telling = any(term.kind not in {"word", "asking"} and term.stem in passage.matched for term in terms)
+    telling = any(term.kind in _TELLING and term.stem in passage.matched for term in terms)
     return telling or len(passage.matched) > 1 or len(terms) == 1
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from memflush_jupyter.context.stopwords import ASKING, CJK, ENGLISH
@@ -23,6 +24,7 @@ _CJK_STOP = re.compile("|".join(CJK))
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-zß-ÿ]+|\d+(?:[.,]\d+)*|[^\W\d_A-Za-z]+", re.UNICODE)
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;。！？\n\"“(\[]\s*)$")
 _OF_ONESELF = re.compile(r"\b(?:i|my|mine|we|our)\b.*\?|\b(?:what|who|which|when|where|how)\b.*\b(?:i|my|we|our)\b", re.IGNORECASE)
+_MOST_PHRASES = 4
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _CODE_LINE = re.compile(
     r"""
@@ -78,6 +80,18 @@ def query_terms(prompt: str) -> list[Term]:
             found.setdefault(term.stem, term)
     told = [term for term in found.values() if term.kind != "asking"]
     return list(found.values()) if told or _OF_ONESELF.search(prose) else []
+
+
+def phrases(prompt: str) -> list[str]:
+    """Return up to four pairs of neighbouring words of which one is a name or a number, such as ``Nora Fishel`` or ``3 sigma``."""
+    prose = _FENCE.sub(" ", prompt)
+    found: dict[str, None] = {}
+    for one, other in pairwise(_TOKEN.finditer(prose)):
+        words = [one.group().removesuffix("'s"), other.group().removesuffix("'s")]
+        small = any(word.lower() in ENGLISH or word.lower() in ASKING or _is_cjk(word) for word in words)
+        if not small and prose[one.end() : other.start()] in {" ", ". "} and any(word[0].isupper() or word[0].isdigit() for word in words):
+            found[" ".join(words)] = None
+    return list(found)[:_MOST_PHRASES]
 
 
 def word_stems(word: str) -> list[str]:

@@ -55,6 +55,7 @@ _THOUSAND = re.compile(r"\d,\d{3}")  # a quick look that spares most texts the c
 _DECIMAL = re.compile(r"\d+\.\d+")
 _PIECES = re.compile(f"{_SEPARATOR}+")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])\d*|[A-Z]?[a-z]+\d*|\d+")
+_PHRASE = re.compile(r'"([^"\n]+)"')
 _RECALLED = re.compile(r"<recalled\b.*?</recalled>", re.DOTALL)
 
 # Words so common that they say nothing about what is meant; a question made of nothing else finds nothing.
@@ -77,12 +78,17 @@ def split(text: str) -> str:
 
 
 def query_terms(query: str) -> list[str]:
-    """The distinct terms of a question, common words left out. A lone character of a spaceless script ends with ``*`` (prefix)."""
+    """The distinct terms of a question, common words left out. A lone character of a spaceless script ends with ``*`` (prefix).
+
+    What stands in double quotes counts as a phrase beside its words: a term with spaces in it.
+    """
     query = unicodedata.normalize("NFKC", query)
     found = dict.fromkeys(f"{run}*" for run in _RUN.findall(query) if len(run) == 1)
     # The pair at its end says all that the last character of a longer run could.
     spaced = _RUN.sub(lambda run: _pairs(run)[:-2] if len(run.group()) > 1 else " ", query)
     found.update(dict.fromkeys(word.lower() for word in _WORD.findall(_without_compounds(spaced))))
+    phrases = [_WORD.findall(split(phrase).lower()) for phrase in _PHRASE.findall(query)]
+    found.update(dict.fromkeys(" ".join(words) for words in phrases if len(words) > 1 and not _COMMON.issuperset(words)))
     return [term for term in found if term.rstrip("*") not in _COMMON]
 
 

@@ -87,3 +87,19 @@ def test_chinese_and_identifiers_are_found(store):
     assert [item.text for item in find(store, "之前怎么去除异常值？")] == ["我们决定用箱线图去除异常值。"]
     assert [item.sequence for item in find(store, "What is missing in billLengthMm?")] == [3]
     assert [item.sequence for item in find(store, "Is the bill length missing anywhere?")] == [3]
+
+
+def test_a_whole_name_is_found_among_many_halves_of_it(store):
+    """G5: few first names and few surnames in many pairs."""
+    trace = store.create_trace(identity="me").id
+    given, family = ["Nora", "Anna", "Ines", "Lena", "Mara", "Vera"], ["Fishel", "Berg", "Stein", "Wald", "Thal", "Bach"]
+    facts = [f"{a} {b} likes {b} and {a} and the prize of {c}." for a in given for b in family for c in given if (a, b) != ("Nora", "Fishel")]
+    say(
+        store,
+        trace,
+        *facts,
+        "It rained all day long, so that all stayed in. Later on Nora Fishel received the Amber Medal in 1997. The rest is soon told.",
+        *facts,
+    )
+    found = find(store, "Which prize was given to Nora Fishel?")
+    assert "Later on Nora Fishel received the Amber Medal in 1997." in [item.text for item in found]

@@ -3,7 +3,7 @@
 import pytest
 
 from memflush_jupyter.context.stopwords import ASKING, CJK, ENGLISH
-from memflush_jupyter.context.terms import WEIGHTS, Term, query_terms, stem, word_stems
+from memflush_jupyter.context.terms import WEIGHTS, Term, phrases, query_terms, stem, word_stems
 
 
 def kinds(prompt):
@@ -110,6 +110,27 @@ def test_orders_and_remarks_without_content_ask_about_nothing(prompt):
 
 def test_each_term_is_asked_once_in_order():
     assert stems("plots of the plot, plotting Adelie plots and Adelie's bills") == ["plot", "adeli", "bill"]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "expected"),
+    [
+        ("Did Nora Fishel sing?", ["Nora Fishel", "Fishel sing"]),
+        ("Did Mr. Nora Fishel's sister sing?", ["Mr Nora", "Nora Fishel", "Fishel sister"]),
+        ("Above 3 sigma, the Q3 data", ["3 sigma", "Q3 data"]),
+        ("the bill length of penguins", []),
+        ("Nora, Fishel and The Nora", []),
+        ("What Nora told Anna", []),
+        ("Nora  Fishel\nNora", []),
+        ("Nora猫 Fishel", []),
+        ("```\nNora Fishel\n``` Anna Berg Anna Berg", ["Anna Berg", "Berg Anna"]),
+        ("Aa Bb Cc Dd Ee Ff Gg", ["Aa Bb", "Bb Cc", "Cc Dd", "Dd Ee"]),
+        ("", []),
+    ],
+)
+def test_neighbours_with_a_name_or_a_number_belong_together(prompt, expected):
+    """G5."""
+    assert phrases(prompt) == expected
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,8 @@ def test_text_is_split_into_words_parts_and_wholes(text, terms):
         ("这是什么", ["这是", "是什"]),
         ("", []),
         ('"*() AND OR NEAR', ["near"]),
+        ('prize "Nora Fishel" "x"', ["prize", "nora", "fishel", "x", "nora fishel"]),
+        ('"bill_length" "of the"', ["bill", "length", "billlength", "bill length billlength"]),
     ],
 )
 def test_questions_become_distinct_terms_without_common_words(query, terms):
