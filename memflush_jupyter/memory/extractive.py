@@ -23,7 +23,8 @@ _NUMBER = re.compile(r"\d")
 _NAME = re.compile(r"(?<![.!?\n] )(?<!^)\b[A-Z][a-z]+|`[^`]+`|\b\w+_\w+\b|\b[\w-]+\.(?:csv|tsv|json|parquet|xlsx|py|md|ipynb)\b")
 _TELLING = re.compile(
     r"\b(?:decid\w+|agree\w*|chos\w+|prefer\w*|always|never|must|should not|don't|do not|want\w*|need\w*|found|finding|shows?|result\w*|because|"
-    r"therefore|so that|mean|median|correlat\w+|differ\w*|increas\w+|decreas\w+|highest|lowest|outliers?|missing|dropp\w+|remov\w+|exclud\w+|renam\w+|saved?|deadline|due|called|named)\b"
+    r"therefore|so that|mean|median|"
+    r"correlat\w+|differ\w*|increas\w+|decreas\w+|highest|lowest|outliers?|missing|dropp\w+|remov\w+|exclud\w+|renam\w+|saved?|deadline|due|called|named)\b"
     r"|决定|同意|选择|喜欢|偏好|总是|不要|必须|需要|发现|结果|因为|所以|均值|相关|差异|异常|缺失|删除|保存|截止",
     re.IGNORECASE,
 )
