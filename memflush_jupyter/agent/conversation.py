@@ -59,10 +59,10 @@ class Conversation:
     ) -> Message:
         """Commit a message to the main path and return it as stored, redacted (P7)."""
         tokens = self._counter().message({"role": role, "content": content})
-        message = self.store.append(
+        before = self._trace
+        message, self._trace = self.store.extend(
             self.trace_id, role=role, kind=kind, content=content, tokens=tokens, usage=usage, stop_reason=stop_reason, cell_id=cell_id, meta=meta
         )
-        before, self._trace = self._trace, self.store.trace(self.trace_id)
         if (message.parent, self._trace.compaction_count) == (before.head, before.compaction_count):
             self.messages.append(message)
             self.version += 1

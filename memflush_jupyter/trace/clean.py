@@ -6,6 +6,7 @@ PostgreSQL and the Messages API each trip over the latter. Halves of a surrogate
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ class Cleaner:
 
     def __init__(self, redact: Callable[[str], str]) -> None:
         self._redact = redact
+        # The names of fields come again with every message; a few are remembered.
+        self._name = lru_cache(maxsize=256)(self.text)
 
     def text(self, text: str) -> str:
         """Clean one text."""
@@ -51,7 +54,7 @@ class Cleaner:
         if value is None or isinstance(value, (bool, int, float)):
             return value
         if isinstance(value, dict):
-            return {self.text(str(key)): self.value(item) for key, item in value.items()}
+            return {self._name(str(key)): self.value(item) for key, item in value.items()}
         if isinstance(value, (list, tuple, set, frozenset)):
             return [self.value(item) for item in value]
         return self.text(str(value))

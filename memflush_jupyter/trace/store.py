@@ -130,6 +130,26 @@ class TraceStore(Remembering):
                 stop_reason=stop_reason, cell_id=cell_id, meta=meta,
             )  # fmt: skip
 
+    def extend(
+        self,
+        trace_id: str,
+        *,
+        role: Role,
+        kind: Kind,
+        content: list[Block],
+        tokens: int = 0,
+        usage: Usage | None = None,
+        stop_reason: str | None = None,
+        cell_id: str | None = None,
+        meta: dict[str, Any] | None = None,
+    ) -> tuple[Message, Trace]:
+        """Commit a message at the head of the main path; return it and, from the same transaction, the trace's row."""
+        with self._database.write() as connection:
+            message = self._append(
+                connection, trace_id, role=role, kind=kind, content=content, tokens=tokens, usage=usage, stop_reason=stop_reason, cell_id=cell_id, meta=meta
+            )
+            return message, self._trace(tree.trace_row(connection, message.trace))
+
     def message(self, trace_id: str, sequence: int) -> Message:
         """One message, whole, wherever it stands in the tree."""
         with self._database.read() as connection:

@@ -1,0 +1,20 @@
+"""One message more at the head of a path, and the trace's row as it is then."""
+
+from __future__ import annotations
+
+from memflush_jupyter.clock import FixedClock
+from memflush_jupyter.trace.store import TraceStore
+
+HELLO = [{"type": "text", "text": "hello"}]
+
+
+def test_extend_gives_the_message_and_the_row_as_they_are_stored() -> None:
+    """C9: what the conversation goes by is what was committed, another writer's rows included."""
+    store = TraceStore.in_memory(clock=FixedClock("2026-01-15T09:00"), redact=lambda text: text.replace("hello", "…"))
+    trace = store.create_trace(identity="i").id
+    store.append(trace, role="user", kind="prompt", content=HELLO)
+    message, row = store.extend(trace, role="assistant", kind="reply", content=HELLO, tokens=7, meta={"hello": 1})
+    assert message == store.message(trace, 2)
+    assert (message.parent, message.tokens, message.text, message.meta) == (1, 7, "…", {"…": 1})
+    assert row == store.trace(trace)
+    assert row.head == 2
