@@ -9,8 +9,9 @@ from memflush_jupyter.memory import redaction_detectors as detectors
 from memflush_jupyter.memory import salience_grammar as grammar
 from memflush_jupyter.memory import salience_judges as judges
 from memflush_jupyter.memory.limits import covered, nothing_new
-from memflush_jupyter.memory.redaction import Redactor
+from memflush_jupyter.memory.redaction import Redactor, _lowered
 from memflush_jupyter.memory.redaction_stream import _context
+from memflush_jupyter.memory.salience_verbs import VERBS
 from memflush_jupyter.memory.similarity import tokens
 
 
@@ -252,6 +253,9 @@ def test_detectors_look_at_the_lines_of_their_hints_alone():
     assert list(detectors._windows("hint", ["hint"])) == [(0, 4)]
     assert list(detectors._windows("x" * 500 + "hint" + "y" * 500, ["hint"])) == [(100, 900)]
     assert list(detectors._windows("hint\nhint", ["hint", "none"])) == [(0, 4), (5, 9)]
+    assert list(detectors._windows("a\nb\nhint\nc\nd", ["hint"])) == [(4, 8)]
+    assert list(detectors._windows("\nhint", ["hint"])) == [(1, 5)]
+    assert list(detectors._windows("hint" + "y" * 394 + "hinthint", ["hint"])) == [(0, 400), (2, 406)]
     assert list(detectors._windows("no word of it", ["hint"])) == []
 
 
@@ -279,6 +283,34 @@ def test_a_stream_remembers_whole_words_of_what_it_sent():
     assert kept.startswith("word ")
     assert len(kept) < len(long)
     assert _context("x" * 5_000) == "x" * len(_context("x" * 5_000))
+
+
+@pytest.mark.parametrize(
+    ("forms", "no_forms"),
+    [
+        ("apply applies applied", "applys applyed"),
+        ("enjoy enjoys enjoyed", "enjoies enjoied"),
+        ("miss misses missed", "misss"),
+        ("match matches matched", "matchs"),
+        ("publish publishes published", "publishs"),
+        ("go goes", "gos"),
+        ("require requires required", "requireed"),
+        ("cover covers covered", "coverd coveres"),
+        ("studies studied plays played uses used", "study play use"),
+    ],
+)
+def test_verbs_are_known_in_their_forms(forms, no_forms):
+    """C13: bases that are as often nouns only where an ending tells."""
+    assert VERBS.issuperset(forms.split())
+    assert VERBS.isdisjoint(no_forms.split())
+
+
+def test_letters_whose_small_form_is_longer_move_nothing():
+    """P7: what is found in the small text is cut out of the given one."""
+    assert _lowered("\u0130 MY_Token") == "\u0130 my_token"
+    assert _lowered("MY_Token Ä") == "my_token ä"
+    value = "abc123" + "def456"
+    assert Redactor({})(f"\u0130\u0130\u0130 TOKEN = {value} end") == "\u0130\u0130\u0130 TOKEN = [redacted: token] end"
 
 
 def test_without_secrets_in_the_environment_nothing_is_looked_for():
