@@ -7,6 +7,7 @@ Secrets are never options: only the *name* of the environment variable that hold
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from traitlets import Bool, Dict, Enum, Float, Int, List, TraitError, Unicode, Union, validate
@@ -129,6 +130,18 @@ class MemFlush(Configurable):
 
     # -- prompts -------------------------------------------------------------------------------------------------------
     system_prompt = Unicode("", help="Replaces the system prompt.").tag(config=True)
+
+    @validate("clock")
+    def _declared_moment(self, proposal: dict[str, Any]) -> str:
+        """Refuse what is no moment where it is declared, not in the next kernel."""
+        moment = str(proposal["value"]).strip()
+        try:
+            if moment:
+                datetime.fromisoformat(moment)
+        except ValueError as error:
+            sentence = f"The declared clock {moment!r} is not a date and time; write it like '2026-01-15T09:00'."
+            raise TraitError(sentence) from error
+        return moment
 
     @validate("force_flush_transcript_bytes")
     def _size(self, proposal: Any) -> int:

@@ -13,6 +13,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from memflush_jupyter.memory import salience_noise as noise
 from memflush_jupyter.memory import sentences
 from memflush_jupyter.memory.limits import NOTE_LIMIT, split_note
 from memflush_jupyter.memory.redaction import Redactor
@@ -81,6 +82,8 @@ def _read(item: SourceText) -> list[Found]:
     if item.origin == "tool":
         return _printed(parts)
     found = _prose(parts, item.origin)
+    if item.origin == "agent" and noise.NOT_RUN.search(item.text):
+        return found
     return found + [Found(text, "name", confidence) for text, confidence in names([part.text for part in parts if part.kind == "code"])]
 
 
@@ -102,7 +105,7 @@ def _prose(parts: Iterable[Passage], origin: Origin) -> list[Found]:
     to_remember = False
     previous = ""
     for part in parts:
-        if part.kind == "code":
+        if part.kind == "code" or (origin == "agent" and noise.OFFER.search(part.lead)):
             continue
         bullet = part.kind == "bullet"
         to_remember = to_remember and bullet

@@ -135,7 +135,14 @@ _OPENERS = frozenset(["a", "i"])
 def judge_agent(sentence: str) -> Found | None:
     """Judge a sentence of the agent: what it found, did, saved; not what it is about to do or offers."""
     text = sentence.strip()
-    if not worth(text) or noise.AGENT_NOISE.match(text) or is_question(text) or text.endswith((":", "：")) or noise.INSTRUCTION.search(text):
+    if (
+        not worth(text)
+        or noise.AGENT_NOISE.match(text)
+        or noise.REFUSAL.search(text)
+        or is_question(text)
+        or text.endswith((":", "："))
+        or noise.INSTRUCTION.search(text)
+    ):
         return None
     if sign.SAVED.search(text):
         return Found(text, "name", 0.8)

@@ -112,6 +112,15 @@ AGENT_NOISE = re.compile(
     r"我来|我可以|请|如果(?:你|您)|需要我|是否需要|以下是|下面是|这里是|希望|抱歉|很高兴|没问题)",
     _I,
 )
+REFUSAL = re.compile(
+    r"^\W*(?:(?:sorry|unfortunately)\W+)?i (?:cannot|can'?t|do not|don'?t) (?:do|help|answer|understand|know|guess)\b|, and i do not guess\b",
+    _I,
+)
+"""The agent says what it cannot do: no fact about the work."""
+NOT_RUN = re.compile(r"\b(?:code|cell|it) (?:was|has) not (?:been )?(?:run|executed|approved)\b|\bwas not approved\b", _I)
+"""Code that is shown because it did not run makes no names."""
+OFFER = re.compile(r"\b(?:i|you|we) (?:can|could|might)(?: (?:also|now|next|then|do|try|help(?: you)?(?: with)?))*\s*[:：]$", _I)
+"""A line such as "I can:": the bullets after it are abilities or choices, not findings."""
 INSTRUCTION = re.compile(
     r"\b(?:ignore (?:all |any |the )?(?:previous|prior|above)|system prompt|you are (?:now )?an? (?:ai|assistant|language model)|as an ai|jailbreak|"
     r"disregard)\b|忽略(?:之前|以上|前面)",

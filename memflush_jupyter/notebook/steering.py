@@ -42,7 +42,7 @@ def do_status(session: Session, _: argparse.Namespace) -> Bundle:
     if session.budget is not None:
         rows.append(("context", gauge.describe(replace(session.budget, last_flush=None)).removeprefix("context ")))
     rows.append(("memory", f"{session.config.memory_dir}/ with {render.plural(len(workspace.memory.names()), 'file')}" if session.config.memory else "off"))
-    if session.worker.busy:
+    if trace is not None and session.worker.busy:
         rows.append(("in the background", "saving important memories"))
     return render.table(("", ""), [list(row) for row in rows])
 
@@ -165,7 +165,7 @@ def do_rewind(session: Session, given: argparse.Namespace) -> Bundle:
     """Go back some turns."""
     _idle(session)
     left = session.rewind(given.turns)
-    spoken = " ".join(left.text.split())
+    spoken = " ".join(left.spoken.split())
     return render.line(f"Went back {render.plural(given.turns, 'turn')}, to before “{spoken[:80]}”. The branch that was left stays in the trace.")
 
 

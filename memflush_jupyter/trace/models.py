@@ -67,6 +67,12 @@ class Message:
         """The text blocks, joined by blank lines; tool calls, results, thinking and images are left out."""
         return "\n\n".join(block["text"] for block in self.content if block.get("type") == "text")
 
+    @property
+    def spoken(self) -> str:
+        """The text without what the host put beside it, such as recalled passages."""
+        beside = set(self.meta.get("aside", ()))
+        return "\n\n".join(block["text"] for index, block in enumerate(self.content) if index not in beside and block.get("type") == "text")
+
 
 @dataclass(frozen=True, slots=True)
 class Trace:

@@ -119,16 +119,14 @@ def _missing(task: Task, tables: Tables) -> str | None:
     gaps.sort(key=lambda r: -int(r["missing"]))
     body = [[cell_code(r["column"]), r["missing"], share(float(r["missing"]), float(first["rows"]))] for r in gaps]
     clean = len(found.rows) - len(gaps)
-    return "\n\n".join(
-        [
-            (
-                f"**{code(task.frame.name)} has {total} missing values in {len(gaps)} of {len(found.rows)} columns; "
-                f"{first['complete']} of {first['rows']} rows are complete.**"
-            ),
-            table(["column", "missing", "share"], body),
-            *([f"The other {clean} columns have none."] if clean else []),
-        ]
-    )
+    many = f"{total} missing value{'s' if total != 1 else ''}"
+    complete = f"{first['complete']} of {first['rows']} rows are complete"
+    if len(found.rows) == 1:
+        headline = f"**{code(gaps[0]['column'])} has {many}; {complete} ({code(task.frame.name)}).**"
+    else:
+        headline = f"**{code(task.frame.name)} has {many} in {len(gaps)} of {len(found.rows)} columns; {complete}.**"
+    rest = "The other column has none." if clean == 1 else f"The other {clean} columns have none."
+    return "\n\n".join([headline, table(["column", "missing", "share"], body), *([rest] if clean else [])])
 
 
 def _counts(task: Task, tables: Tables) -> str | None:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 _BLOCK = re.compile(r"^[ \t]*<(recalled|notice|notes?|memory|memory_changed|summary|reminder)(?:\s[^>\n]*)?>.*?</\1>[ \t]*\n?", re.DOTALL | re.MULTILINE)
+_STUB = re.compile(r"^\[Notes recalled for this message are no longer shown\.\][ \t]*\n?", re.MULTILINE)
+"""What the host leaves of a recall block that it took out to make room."""
 _RECALLED = re.compile(r"<recalled[^>]*>\n?(.*?)</recalled>", re.DOTALL)
 _SUMMARY_START = re.compile(r"^\s*(?:<summary|\[summary|#{1,3} (?:summary|earlier)|summary of )", re.IGNORECASE)
 _HOST = re.compile(r"^\s*\[(?:memory flush|summary|host)\]|^<candidates>\s*$", re.IGNORECASE | re.MULTILINE)
@@ -104,7 +106,7 @@ def plain_text(content: Any) -> str:
 
 def own_words(text: str) -> str:
     """A user text without the host's blocks (recall, notices): what the person wrote."""
-    return _BLOCK.sub("", text).strip()
+    return _STUB.sub("", _BLOCK.sub("", text)).strip()
 
 
 def recalled_lines(text: str) -> list[str]:

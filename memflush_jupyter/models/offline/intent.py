@@ -37,6 +37,8 @@ Kind = Literal[
     "unknown",
 ]
 
+ANSWERABLE: frozenset[Kind] = frozenset({"unknown", "describe"})
+"""Kinds that a bare name may be taken for."""
 _FILE = r"[\w./~\\-]+\.(?:csv|tsv|parquet|xlsx?|json|jsonl|ndjson)(?:\.gz)?\b"
 FILE = re.compile(_FILE, re.IGNORECASE)
 _COUNT = r"(\d+|one|two|three|four|five|six|seven|eight|nine|ten|twenty)"
@@ -156,7 +158,7 @@ _RECALL = re.compile(
     r"|\bdid (?:i|we|you) (?:say|tell|decide|mention|ask|find|agree|choose|use|write)\b|\bwhat (?:was|were|is|are) (?:the"
     r"|my|our) (?:very )?(?:first|earlier|previous|decision|preference|rule|goal|constraint)s?\b"
     r"|\b(?:i|we|you) (?:said|told you|decided|mentioned|agreed|found)\b.*\?|\b(?:earlier|at the (?:start|beginning)"
-    r"|previously|last time|before)\b.*\?|\bwhat do you (?:remember|know) about\b|\bin (?:the|my|our|your) (?:first|very "
+    r"|previously|last time|before)\b.*\?|\bwhat do you (?:remember|know) about\b|\bwhat do you remember\W*$|\bin (?:the|my|our|your) (?:first|very "
     r"first) (?:turn|prompt|question|message|request|answer|analysis)\b"
     r"|还记得|记得吗|我(?:之前|刚才|以前|最初)|我们(?:之前|刚才|以前|最初)|我说过|决定了什么",
     re.IGNORECASE,
@@ -211,7 +213,11 @@ def clauses(prompt: str) -> list[Clause]:
 
 def is_command(text: str) -> bool:
     """Whether a text asks for something to be done now."""
-    return bool(re.match(rf"\W*(?:please\s+)?(?:{_VERBS})\b", text, re.IGNORECASE)) and remember_text(text) is None and not _PREFERENCE.match(text)
+    return (
+        bool(re.match(rf"\W*(?:(?:please|now|then|next|also|and|ok|okay)\b\W*)*(?:{_VERBS})\b", text, re.IGNORECASE))
+        and remember_text(text) is None
+        and not _PREFERENCE.match(text)
+    )
 
 
 def remember_text(text: str) -> str | None:

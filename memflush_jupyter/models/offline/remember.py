@@ -22,6 +22,15 @@ _ASKING = frozenset(
 )
 _FIRST = re.compile(r"\b(?:very )?first\b|\bat the (?:start|beginning)\b|\binitially\b|\boriginally\b|最初|第一个|一开始", re.IGNORECASE)
 _ASKED = re.compile(r"\b(?:ask|asked|request|requested|prompt|question|want|wanted)\b|问|要求", re.IGNORECASE)
+_I_SAID = re.compile(
+    r"\b(?:did|have|had) i (?:say|said|tell|told|mention|mentioned|decide|decided|prefer|write|wrote)\b|我(?:之前|刚才|以前)?(?:说|提)过?", re.IGNORECASE
+)
+"""A question about the person's own words: what the agent said is no answer to it."""
+_TO_KEEP = re.compile(
+    r"\bwhat\b.*\b(?:i|we) (?:ask|tell|want|say)(?:ed)? (?:you )?to (?:remember|memori[sz]e|keep in mind|note|save)\b|\bwhat (?:do|did) you remember\W*$"
+    r"|(?:记住|记得|记下)了?(?:些)?什么|什么.{0,4}(?:记住|记下)",
+    re.IGNORECASE,
+)
 _TAG = re.compile(r"^\[(?P<ref>[^\]\s#]+#(?P<sequence>\d+)|note [^\]\s]+|[^\]\s]+)(?: (?P<who>user|agent|tool))?(?: (?P<date>\d{4}-\d\d-\d\d))?[^\]]*\]\s*")
 _MARKUP = re.compile(r"\*\*|^#+ |^[-*] |<!--.*?-->", re.MULTILINE)
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")
@@ -37,6 +46,7 @@ _GLUE = frozenset(
     "who whose whom when where why what which how the and are does did was were have has had with into from that this there their for its name".split()
 )
 _SHOWN = 3
+_KEPT_SHOWN = 8
 _ROOT = 5
 """Letters by which inflected words are taken for the same."""
 
@@ -65,7 +75,7 @@ _TELLING = frozenset(
 
 def note_of(text: str) -> str:
     """The note for a "remember that …": a whole sentence with a capital and a full stop."""
-    note = " ".join(text.split()).rstrip(" .")
+    note = " ".join(text.split()).rstrip(" .。")
     return (note[:1].upper() + note[1:] + "." if note[:1].isascii() else note + "。") if note else ""
 
 
@@ -113,6 +123,8 @@ def best(question: str, found: list[Passage]) -> list[Passage]:
     words = asked_words(question)
     if not words:
         return []
+    if _I_SAID.search(question):
+        found = [passage for passage in found if passage.who not in _AGENT and not passage.text.startswith("Noted in memory:")]
     scored = []
     for at, passage in enumerate(found):
         theirs = _stems(passage)
@@ -132,6 +144,28 @@ def best(question: str, found: list[Passage]) -> list[Passage]:
     for _, _, passage in order:
         unique.setdefault(passage.text.casefold(), passage)
     return list(unique.values())[:_SHOWN]
+
+
+def asks_what_is_kept(question: str) -> bool:
+    """Whether a question asks for all that was to be remembered, so that it names no subject to search for."""
+    return _TO_KEEP.search(question) is not None
+
+
+def kept(conversation: Conversation) -> list[Passage]:
+    """What the person asked to remember in this context, the latest first, and then what memory holds."""
+    asked = [
+        Passage(note_of(text), f"your prompt {number + 1} in this context", number, "user")
+        for number, prompt in enumerate(conversation.prompts[:-1])
+        for clause in clauses(prompt)
+        if (text := remember_text(clause.written))
+    ]
+    # Lines that name variables or columns are findings: nobody asked to remember them, as long as there is another line.
+    lines = memory_lines(conversation.system)
+    held = [Passage(line, "memory", 0) for line in [line for line in lines if "`" not in line] or lines]
+    unique: dict[str, Passage] = {}
+    for passage in [*reversed(asked), *held]:
+        unique.setdefault(passage.text.casefold(), passage)
+    return list(unique.values())[:_KEPT_SHOWN]
 
 
 def asks_of_person(question: str) -> bool:

@@ -99,9 +99,9 @@ def _frame(clause: Clause, kernel: Kernel, previous: Task | None, default: str) 
         return next(iter(frames.values()))
     if default in frames:
         return frames[default]
-    if previous is not None and previous.frame.name in frames:
-        return frames[previous.frame.name]
     fitting = [name for name, frame in frames.items() if any(not m.ambiguous for m in mentions(clause.written, frame.columns))]
+    if previous is not None and previous.frame.name in frames and (previous.frame.name in fitting or len(fitting) != 1 or _STRONG_POINTER.search(clause.text)):
+        return frames[previous.frame.name]
     if len(fitting) == 1:
         return frames[fitting[0]]
     return Question(f"There are several data frames in the kernel: {figures.listing(fitting or list(frames))}. Which one do you mean?")

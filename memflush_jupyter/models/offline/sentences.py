@@ -70,15 +70,17 @@ def no_tool(name: str, code: str = "") -> str:
     return f"The tool `{name}` is not available in this session, so I cannot do that here.{shown}"
 
 
-def denied(code: str) -> str:
-    """The person said no."""
-    return f"The code was not run, because it was not approved. Nothing was computed. This is what I wanted to run:\n\n```python\n{code}\n```"
+def denied(code: str, outcome: Outcome | None = None) -> str:
+    """The person said no, or nobody was there to say yes: then it says how to allow it."""
+    alone = outcome is not None and "nobody is here" in outcome.text
+    way = " Nobody is here to say yes; `%%agent --approve auto` or `%config MemFlush.approve = 'auto'` allows it." if alone else ""
+    return f"The code was not run, because it was not approved. Nothing was computed.{way} This is what I wanted to run:\n\n```python\n{code}\n```"
 
 
 def failed(tool: str, outcome: Outcome, code: str = "") -> str:
     """A tool answered with an error."""
     if outcome.denied:
-        return denied(code) if code else f"`{tool}` was not approved, so I cannot go on."
+        return denied(code, outcome) if code else f"`{tool}` was not approved, so I cannot go on."
     return error_sentence(outcome.text) if tool == "run_python" else f"`{tool}` failed: {figures.safe(outcome.text, 200)}"
 
 

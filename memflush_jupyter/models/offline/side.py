@@ -25,7 +25,8 @@ _BOILERPLATE = re.compile(
     r"^(?:η² \(eta squared\) is|Missing values are|A correlation says|A fit is|Ordinary least squares|Fences lie|σ is"
     r"|Nothing was removed|The order is|I (?:found|look|load|compute|compare"
     r"|correlate|plot|fit|count|sort|describe) |The values \(row|Left out:|Not taken into account|The (?:first|other"
-    r"|rarer)\b|`[^`]+` \d+ values|The [a-z ]+ shows `)"
+    r"|rarer)\b|`[^`]+` \d+ values|The [a-z ]+ shows `|I (?:cannot|could|do not|am|can)\b|The code (?:was not run|ran)|Nothing was computed|There (?:is|are) "
+    r"(?:no|several) data frames?|You name `|The candidates in|“[^”]+” matches|Files here|I compute no answer|Set an API key)"
 )
 """Sentences of the analyst's own that explain a table or announce a step: no facts to keep."""
 _MOST_NOTES = 12

@@ -13,12 +13,25 @@ from typing import TYPE_CHECKING
 from memflush_jupyter.models.offline import figures, loading, sentences
 from memflush_jupyter.models.offline.analyses import CODE, lead
 from memflush_jupyter.models.offline.answers import answer
+from memflush_jupyter.models.offline.asked_back import requests
 from memflush_jupyter.models.offline.code import protect
 from memflush_jupyter.models.offline.code_tables import values as values_code
 from memflush_jupyter.models.offline.conversation import Call, Conversation, Outcome, Step
 from memflush_jupyter.models.offline.intent import Clause, clauses, file_in, kind_of, remember_text
 from memflush_jupyter.models.offline.preferences import preferences
-from memflush_jupyter.models.offline.remember import asks_of_person, best, first_request, memory_lines, note_of, passages, quoted, search_answer, told
+from memflush_jupyter.models.offline.remember import (
+    asks_of_person,
+    asks_what_is_kept,
+    best,
+    first_request,
+    kept,
+    memory_lines,
+    note_of,
+    passages,
+    quoted,
+    search_answer,
+    told,
+)
 from memflush_jupyter.models.offline.resolve import ANALYSES, resolve
 from memflush_jupyter.models.offline.schema import Kernel, learn
 from memflush_jupyter.models.offline.task import NeedsInspection, NeedsValues, Question, Task
@@ -65,7 +78,7 @@ def turn(conversation: Conversation) -> Talk:
     state = State(conversation, [step for step in conversation.steps if step.turn != now])
     state.previous = earlier_task(conversation, state.kernel)
     parts: list[str] = []
-    for clause in clauses(conversation.prompt):
+    for clause in clauses(requests(conversation)[-1] if conversation.prompts else ""):
         part = yield from _clause(clause, state)
         if part:
             parts.append(part)
@@ -78,7 +91,7 @@ def turn(conversation: Conversation) -> Talk:
 def earlier_task(conversation: Conversation, kernel: Kernel) -> Task | None:
     """The last task of the earlier prompts, so that "plot it" has an "it"."""
     previous: Task | None = None
-    for prompt in conversation.prompts[:-1][-8:]:
+    for prompt in requests(conversation)[:-1][-8:]:
         for clause in clauses(prompt):
             found = resolve(clause, kernel, previous, preferences([])) if kernel.frames else None
             if isinstance(found, Task):
@@ -137,6 +150,9 @@ def _analyse(clause: Clause, state: State) -> Talk:
             return told(clause.written, state.conversation) or refusal
         if trouble:
             return trouble
+        if state.previous is None:
+            # What the kernel holds may have left the context since the earlier prompts: with it, "it" has a meaning again.
+            state.previous = earlier_task(conversation, state.kernel)
     return sentences.unknown(clause.written)
 
 
@@ -180,7 +196,7 @@ def _run(clause: Clause, task: Task, state: State, *, again: bool = True) -> Tal
     outcomes = yield from call(state, [Call("run_python", {"code": code})], lead(task))
     outcome = outcomes[0]
     if outcome.denied:
-        return sentences.STOP + sentences.denied(code)
+        return sentences.STOP + sentences.denied(code, outcome)
     if outcome.is_error and again and "KeyError" in outcome.text and state.offers("inspect_variables"):
         yield from call(state, [Call("inspect_variables", {})], "A column is not where I expected it; I look at the kernel again.")
         renewed = resolve(clause, state.kernel, state.previous, task.preferences)
@@ -214,7 +230,7 @@ def _load(clause: Clause, state: State) -> Talk:
     outcomes = yield from call(state, [Call("run_python", {"code": code})], f"I load {figures.code(path) if path else 'the Palmer penguins'}:")
     outcome = outcomes[0]
     if outcome.denied:
-        return sentences.STOP + sentences.denied(code)
+        return sentences.STOP + sentences.denied(code, outcome)
     if outcome.is_error:
         sentence = loading.error_sentence(outcome.text)
         if path and "No such file" in outcome.text and state.offers("list_files"):
@@ -260,7 +276,7 @@ def _recall(question: str, state: State) -> Talk:
         first = first_request(conversation)
         if first is not None:
             return f"The first thing you asked was:\n\n{quoted([first])}"
-    found = best(question, passages(conversation, question))
+    found = kept(conversation) if asks_what_is_kept(question) else best(question, passages(conversation, question))
     if not found and state.offers("memory_search"):
         outcomes = yield from call(state, [Call("memory_search", {"query": question.strip()})], "That is not in my context; I search memory.")
         found = [] if outcomes[0].is_error else search_answer(question, outcomes[0].text)

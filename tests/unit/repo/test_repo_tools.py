@@ -87,7 +87,7 @@ def test_tools_make_passes_over_a_python_that_is_too_old(clone: Path, tmp_path: 
 
 def test_tools_make_help_names_every_target(clone: Path, tmp_path: Path) -> None:
     result = make(clone, bare_path(tmp_path / "bin", "make", "sh", "awk"))
-    assert [line.split()[1] for line in result.stdout.splitlines()] == ["help", "demo", "test", "lint", "format", "bench", "clean"]
+    assert [line.split()[1] for line in result.stdout.splitlines()] == ["help", "demo", "test", "lint", "format", "notebooks", "bench", "mutation", "clean"]
 
 
 def load(path: Path) -> ModuleType:
