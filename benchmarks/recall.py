@@ -128,7 +128,7 @@ def measure(questions: list[tuple[str, str]], ask: Callable[[str], str]) -> tupl
     missed: list[str] = []
     times: Times = ([], [])
     for question, fact in questions:
-        start, processor = time.perf_counter(), time.thread_time()
+        processor, start = time.thread_time(), time.perf_counter()
         answer = ask(question)
         times[0].append(time.perf_counter() - start)
         times[1].append(time.thread_time() - processor)
@@ -141,7 +141,7 @@ def repeat(times: int, work: Callable[[], object]) -> Times:
     """Seconds of the wall and of the processor for each repeat."""
     walls, processors = [], []
     for _ in range(times):
-        start, processor = time.perf_counter(), time.thread_time()
+        processor, start = time.thread_time(), time.perf_counter()
         work()
         walls.append(time.perf_counter() - start)
         processors.append(time.thread_time() - processor)

@@ -69,7 +69,7 @@ class Floor:
 
 
 def timed(work: Callable[[str], object], text: str, into: tuple[list[float], list[float]]) -> None:
-    start, processor = time.perf_counter(), time.thread_time()
+    processor, start = time.thread_time(), time.perf_counter()
     work(text)
     into[0].append(time.perf_counter() - start)
     into[1].append(time.thread_time() - processor)

@@ -105,7 +105,7 @@ class Stopwatch:
         self._before = server.spent()
 
     async def time(self, turn: Callable[[int], Awaitable[None]], number: int) -> tuple[float, float]:
-        start, processor = time.perf_counter(), time.process_time()
+        processor, start = time.process_time(), time.perf_counter()
         await turn(number)
         wall, processor = time.perf_counter() - start, time.process_time() - processor
         spent = self._server.spent()

@@ -10,7 +10,11 @@ from memflush_jupyter.trace.clean import storable
 from memflush_jupyter.trace.models import Message, Note, Trace, Usage
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sqlalchemy import CursorResult, Row
+
+    from memflush_jupyter.trace.models import Block
 
 
 def dump(value: Any) -> str:
@@ -54,8 +58,18 @@ def trace(row: Row[Any], zone: tzinfo | None) -> Trace:
     return Trace(**values)
 
 
+def messages(rows: Sequence[Row[Any]], zone: tzinfo | None) -> list[Message]:
+    """Rows of ``messages``. All contents are parsed at once: one by one that is most of the time a long path takes to load."""
+    contents = json.loads(f"[{','.join([row.content for row in rows])}]")
+    return [_message(row, content, zone) for row, content in zip(rows, contents, strict=True)]
+
+
 def message(row: Row[Any], zone: tzinfo | None) -> Message:
     """One row of ``messages``."""
+    return _message(row, json.loads(row.content), zone)
+
+
+def _message(row: Row[Any], content: list[Block], zone: tzinfo | None) -> Message:
     usage = Usage(*json.loads(row.usage)) if row.usage else None
     return Message(
         trace=row.trace,
@@ -63,7 +77,7 @@ def message(row: Row[Any], zone: tzinfo | None) -> Message:
         parent=row.parent,
         role=row.role,
         kind=row.kind,
-        content=json.loads(row.content),
+        content=content,
         branch=row.branch,
         tokens=row.tokens,
         usage=usage,

@@ -169,17 +169,17 @@ class TraceStore(Remembering):
                 return []
             mark = tree.mark_of(connection, row.id, end)
             if whole or mark is None:
-                return [self._message(found) for found in tree.rows(connection, row.id, end)]
+                return records.messages(tree.rows(connection, row.id, end), self._zone())
             first_kept = json.loads(tree.message_row(connection, row.id, mark).meta).get("first_kept")
             lowest = mark if first_kept is None else min(mark, int(first_kept))
-            found = [self._message(item) for item in tree.rows(connection, row.id, end, lowest=lowest)]
+            found = records.messages(tree.rows(connection, row.id, end, lowest=lowest), self._zone())
         return tree.in_order(mark, found, first_kept)
 
     def uncovered(self, trace_id: str, *, after: int | None) -> list[Message]:
         """Main-path messages with a sequence greater than ``after``, oldest first, whether or not a summary replaced them."""
         with self._database.read() as connection:
             row = tree.trace_row(connection, trace_id)
-            return [self._message(found) for found in tree.rows(connection, row.id, row.head, lowest=0 if after is None else after + 1)]
+            return records.messages(tree.rows(connection, row.id, row.head, lowest=0 if after is None else after + 1), self._zone())
 
     def rewind(self, trace_id: str, sequence: int | None) -> Trace:
         """Move the head to a message of the main branch (``None``: before the first). Nothing is deleted."""
@@ -193,7 +193,7 @@ class TraceStore(Remembering):
         with self._database.read() as connection:
             row = tree.trace_row(connection, trace_id)
             query = select(messages).where(messages.c.trace == row.id, messages.c.branch != "main").order_by(messages.c.sequence)
-            return [self._message(found) for found in connection.execute(query)]
+            return records.messages(connection.execute(query).all(), self._zone())
 
     def record_flush(self, trace_id: str, *, compaction_count: int, flushed_through: int | None, notes: Sequence[str], event: dict[str, Any]) -> Trace:
         """Enter a successful flush in one transaction (C9): its time and cycle, how far it reached, its notes as written, its event.
