@@ -27,7 +27,7 @@ test: $(VENV)/installed-test ## Run all tests, the notebooks included
 	@if ls tests/browser/test_*.py >/dev/null 2>&1; then sh tools/ensure_browser.sh; fi
 	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist loadfile --nbval $(TESTS) $(TEST_ARGS)
 
-lint: $(VENV)/installed-lint ## Check style, types and the arrows between the rooms
+lint: $(VENV)/installed-test $(VENV)/installed-lint ## Check style, types and the arrows between the rooms
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
