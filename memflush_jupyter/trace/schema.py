@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 REVISION: Final = "0001"
 """The Alembic revision this code reads and writes; ``migrations/versions`` leads up to it."""
 
-INDEX_VERSION: Final = "1"
+INDEX_VERSION: Final = "2"
 """Raised whenever ``fulltext.split`` changes: an index made by another version is rebuilt when the store is opened."""
 
 metadata = MetaData()

@@ -252,7 +252,7 @@ class TraceStore(Remembering):
         cell_id: str | None = None,
         meta: dict[str, Any] | None = None,
     ) -> Message:
-        row = tree.trace_row(connection, trace_id)
+        row = tree.row_to_append(connection, trace_id)
         now = self._now()
         blocks, extra, cell = self._clean.blocks(content), self._clean.value(meta or {}), self._clean.optional(cell_id)
         sequence, follows = tree.append(

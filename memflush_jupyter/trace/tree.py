@@ -45,6 +45,10 @@ _WALK_ROWS = text(
 )
 # Plain SQL for the driver where each append and each resume passes: compiling these as expressions costs more than running them.
 _TRACE = f"SELECT {', '.join(traces.c.keys())} FROM traces WHERE id = ?"  # noqa: S608 - the names are our own
+_TRACE_AND_MARK = (
+    f"SELECT {', '.join(f'traces.{name}' for name in traces.c.keys())}, messages.mark AS head_mark"  # noqa: S608 - as above
+    " FROM traces LEFT JOIN messages ON messages.trace = traces.id AND messages.sequence = traces.head WHERE traces.id = ?"
+)
 _TRACES_BY_PREFIX = text("SELECT id FROM traces WHERE substr(id, 1, length(:prefix)) = :prefix ORDER BY number LIMIT 3")
 _MESSAGE = text("SELECT * FROM messages WHERE trace = :trace AND sequence = :sequence")
 _PLACE = "SELECT mark, branch FROM messages WHERE trace = ? AND sequence = ?"
@@ -70,6 +74,16 @@ def trace_row(connection: Connection, trace_id: str) -> Row[Any]:
     if not fitting:
         raise TraceError(f"There is no trace {trace_id!r} in this store. '%agent list' shows those that are there.")
     return connection.exec_driver_sql(_TRACE, (fitting[0],)).one()
+
+
+def row_to_append(connection: Connection, trace_id: str) -> Row[Any]:
+    """The row of a trace with ``head_mark``, the latest summary on the path of its head: one query where each message passes.
+
+    Raises:
+        TraceError: as :func:`trace_row`.
+    """
+    row = connection.exec_driver_sql(_TRACE_AND_MARK, (trace_id,)).first()
+    return row if row is not None else connection.exec_driver_sql(_TRACE_AND_MARK, (trace_row(connection, trace_id).id,)).one()
 
 
 def message_row(connection: Connection, trace: str, sequence: int) -> Row[Any]:
@@ -100,11 +114,14 @@ def append(
     now: str,
     meta: dict[str, Any],
 ) -> tuple[int, int | None]:
-    """Insert a message with its index row; on ``main`` the head moves to it. Returns its sequence and its parent's."""
+    """Insert a message with its index row; on ``main`` the head moves to it. Returns its sequence and its parent's.
+
+    ``trace`` is what :func:`row_to_append` gave in this transaction.
+    """
     sequence = int(trace.last_sequence) + 1
     follows = trace.head if parent == "head" else parent
     main = branch == "main"
-    mark = _mark(connection, trace.id, follows, main=main)
+    mark = trace.head_mark if follows == trace.head else _mark(connection, trace.id, follows, main=main)
     if main and follows != trace.head:
         turn(connection, trace, follows, now)
     inserted = connection.exec_driver_sql(
