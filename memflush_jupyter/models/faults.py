@@ -101,7 +101,7 @@ def classify(status: int, error_type: str, message: str) -> str:
 
 
 def _sentence(kind: str, said: str, served: Served) -> str:
-    where = f"The server at {served.base_url}" if served.local else "Anthropic"
+    where = "The offline model" if served.model.startswith("offline/") else f"The server at {served.base_url}" if served.local else "Anthropic"
     said = f" It said: {said}" if said else ""
     key = f"the environment variable {served.key_env}" if served.key_env else "a key (name its environment variable as 'api_key_env' in c.MemFlush.endpoints)"
     sentences = {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,8 @@ _PIECE = re.compile(r"\s*\S+\s*")
 _WORDS_A_DELTA = 6
 _NOT_FOUND = 404
 _TOO_LARGE = 400
+
+_log = logging.getLogger("memflush_jupyter")
 
 
 class OfflineTransport(httpx2.AsyncBaseTransport):
@@ -76,7 +79,12 @@ class OfflineTransport(httpx2.AsyncBaseTransport):
         if total > self._window:
             return _error(request, _TOO_LARGE, "invalid_request_error", f"prompt is too long: {total} tokens > {self._window} maximum")
         measured = self._cache.measure(body)
-        content, stop_reason = respond(body, request.headers.get("x-memflush-purpose", "turn"))
+        try:
+            content, stop_reason = respond(body, request.headers.get("x-memflush-purpose", "turn"))
+        except Exception as error:  # noqa: BLE001 - it must not look like a server that is away; the log has the rest
+            _log.exception("The offline model failed")
+            said = f"It failed on this request ({type(error).__name__}), which is a fault of the offline model. Say it in other words, or connect a model."
+            return _error(request, 400, "invalid_request_error", said)
         message = self._message(body, content, stop_reason, measured)
         if not body.get("stream"):
             return _json(request, 200, message)

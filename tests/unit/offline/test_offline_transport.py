@@ -6,6 +6,7 @@ import anthropic
 import httpx2
 import pytest
 
+from memflush_jupyter.models.faults import Served, from_status
 from memflush_jupyter.models.offline.transport import OfflineTransport
 
 TOOLS = [
@@ -124,3 +125,19 @@ async def test_the_same_requests_give_the_same_bytes():
             body = {"model": "analyst", "max_tokens": 100, "stream": True, "tools": TOOLS, "messages": [{"role": "user", "content": "describe df"}]}
             bodies.append((await http.post("http://offline.invalid/v1/messages", json=body)).content)
     assert bodies[0] == bodies[1]
+
+
+async def test_a_fault_of_the_offline_model_is_told_as_its_own_and_not_as_a_server_that_is_away(client, monkeypatch, caplog):
+    """P10: the person reads what failed and what to do; the log has the rest."""
+
+    def fail(*_):
+        raise KeyError("column")
+
+    monkeypatch.setattr("memflush_jupyter.models.offline.transport.respond", fail)
+    with pytest.raises(anthropic.BadRequestError) as caught:
+        await stream(client, "describe the data")
+    served = Served("offline/analyst", "http://offline.invalid", local=True)
+    sentence = str(from_status(400, "invalid_request_error", caught.value.body["error"]["message"], served))
+    assert sentence.startswith("The offline model refused the request. It said: It failed on this request (KeyError)")
+    assert "offline.invalid" not in sentence
+    assert "The offline model failed" in caplog.text
