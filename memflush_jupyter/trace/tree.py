@@ -46,7 +46,7 @@ _WALK_ROWS = text(
 # Plain SQL for the driver where each append and each resume passes: compiling these as expressions costs more than running them.
 _TRACE = f"SELECT {', '.join(traces.c.keys())} FROM traces WHERE id = ?"  # noqa: S608 - the names are our own
 _TRACE_AND_MARK = (
-    f"SELECT {', '.join(f'traces.{name}' for name in traces.c.keys())}, messages.mark AS head_mark"  # noqa: S608 - as above
+    f"SELECT {', '.join(f'traces.{column.name}' for column in traces.c)}, messages.mark AS head_mark"  # noqa: S608 - as above
     " FROM traces LEFT JOIN messages ON messages.trace = traces.id AND messages.sequence = traces.head WHERE traces.id = ?"
 )
 _TRACES_BY_PREFIX = text("SELECT id FROM traces WHERE substr(id, 1, length(:prefix)) = :prefix ORDER BY number LIMIT 3")
