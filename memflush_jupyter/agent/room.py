@@ -253,7 +253,9 @@ class Room(Sending):
     def _prepared(self) -> tuple[Summary, compaction.Cut] | None:
         """A summary made ahead, if what it leaves standing still keeps the context below the flush line."""
         sent = self.sent
-        ready = next((message for message in reversed(self._parts.store.side_branches(self._conversation.trace_id)) if message.branch == "prepared"), None)
+        # Only one of this cycle counts, and its messages come after the last summary: a long conversation is not read through.
+        begun = max((message.sequence for message in sent if message.kind == "summary"), default=0)
+        ready = self._parts.store.latest_of_branch(self._conversation.trace_id, "prepared", after=begun)
         if ready is None or ready.meta.get("cycle") != self._conversation.trace.compaction_count:
             return None
         first = ready.meta["first_kept"]

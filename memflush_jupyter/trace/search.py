@@ -31,9 +31,9 @@ FEW_CANDIDATES: Final = 200
 """With fewer candidates than this the next rarest term adds its messages."""
 ENOUGH_CANDIDATES: Final = 600
 """With this many candidates no further term adds its messages."""
-MOST_CANDIDATES: Final = 4000
+MOST_CANDIDATES: Final = 1000
 """Messages that are ranked, at most, whatever the question."""
-MOST_POSTINGS: Final = 40_000
+MOST_POSTINGS: Final = 20_000
 """Occurrences of all ranking terms together, at most: BM25 counts each term's messages anew for every question."""
 
 _GROWTH: Final = 4

@@ -188,6 +188,14 @@ class TraceStore(Remembering):
             tree.rewind(connection, row, sequence, self._now())
             return self._trace(tree.trace_row(connection, row.id))
 
+    def latest_of_branch(self, trace_id: str, branch: str, *, after: int = 0) -> Message | None:
+        """The newest message of a side branch with a sequence above ``after``; ``None`` when there is none."""
+        with self._database.read() as connection:
+            row = tree.trace_row(connection, trace_id)
+            mine = (messages.c.trace == row.id, messages.c.sequence > after, messages.c.branch == branch)
+            found = connection.execute(select(messages).where(*mine).order_by(messages.c.sequence.desc()).limit(1)).first()
+            return None if found is None else self._message(found)
+
     def side_branches(self, trace_id: str) -> list[Message]:
         """Messages of flushes, summaries and other short runs off the main path (C10), oldest first."""
         with self._database.read() as connection:

@@ -18,3 +18,15 @@ def test_extend_gives_the_message_and_the_row_as_they_are_stored() -> None:
     assert (message.parent, message.tokens, message.text, message.meta) == (1, 7, "…", {"…": 1})
     assert row == store.trace(trace)
     assert row.head == 2
+
+
+def test_the_latest_of_a_side_branch_is_found_without_the_rest() -> None:
+    """C10: a summary made ahead is one message of many."""
+    store = TraceStore.in_memory(clock=FixedClock("2026-01-15T09:00"))
+    trace = store.create_trace(identity="i").id
+    for branch in ("prepared", "main", "prepared", "flush:1"):
+        store.append(trace, role="assistant", kind="reply", content=HELLO, branch=branch, parent=None if branch != "main" else "head")
+    assert store.latest_of_branch(trace, "prepared") == store.message(trace, 3)
+    assert store.latest_of_branch(trace, "prepared", after=2) == store.message(trace, 3)
+    assert store.latest_of_branch(trace, "prepared", after=3) is None
+    assert store.latest_of_branch(trace, "other") is None
