@@ -35,12 +35,12 @@ class Workspace:
     the workspace is opened, so ``os.chdir`` in the notebook does not move the memory (G8).
     """
 
-    def __init__(self, config: MemFlush, folder: Path, *, clock: Clock, environ: Mapping[str, str]) -> None:
+    def __init__(self, config: MemFlush, folder: Path, *, clock: Clock, environ: Mapping[str, str], redactor: Redactor | None = None) -> None:
         self.config = config
         self.folder = folder.resolve()
         self.clock = clock
         self.environ = environ
-        self.redactor = Redactor(environ)
+        self.redactor = redactor or Redactor(environ)
         self.memory = MemoryFolder(self.folder / config.memory_dir, clock=clock, declared=config.memory_files)
         self.warning: str | None = None
         self.store = self._open_store()
@@ -75,7 +75,7 @@ class Workspace:
 
     def twin(self) -> Workspace:
         """The same folder opened once more, for another thread."""
-        made = Workspace(self.config, self.folder, clock=self.clock, environ=self.environ)
+        made = Workspace(self.config, self.folder, clock=self.clock, environ=self.environ, redactor=self.redactor)
         made.spending = self.spending
         return made
 

@@ -10,6 +10,7 @@ from memflush_jupyter.agent.frame import vision_filter
 from memflush_jupyter.agent.tools.base import Tool, ToolCall, ToolResult, check_input, text_result
 from memflush_jupyter.errors import MemflushError, ToolInputError
 from memflush_jupyter.events import PhaseChanged, ToolFinished, ToolStarted
+from memflush_jupyter.memory.redaction_values import redacted_bundle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,13 +27,21 @@ class CallRunner:
     """Runs calls with one set of tools."""
 
     def __init__(
-        self, tools: Sequence[Tool], approver: Approver, emit: Callable[[Event], None], *, timeout_s: float | None, redact: Callable[[str], str]
+        self,
+        tools: Sequence[Tool],
+        approver: Approver,
+        emit: Callable[[Event], None],
+        *,
+        timeout_s: float | None,
+        redact: Callable[[str], str],
+        renew: Callable[[], None] = lambda: None,
     ) -> None:
         self._tools = {tool.name: tool for tool in tools}
         self._approver = approver
         self._emit = emit
         self._timeout_s = timeout_s
         self._redact = redact
+        self._renew = renew
 
     async def run(self, calls: Sequence[Block], *, trace: str, sequence: int, cell_id: str | None, vision: bool, trusted: bool) -> list[Block]:
         """Return one ``tool_result`` block a call, in the order of the calls.
@@ -106,17 +115,18 @@ class CallRunner:
         return await asyncio.wait_for(tool.run(checked, origin), self._timeout_s)
 
     def _answer(self, call: Block, result: ToolResult, *, vision: bool) -> Block:
+        self._renew()  # the code may have set a key in the environment
         text = self._redact(result.text)
-        self._emit(ToolFinished(call["id"], call["name"], _as_object(call["input"]), text, result.is_error, [self._clean(shown) for shown in result.displays]))
+        self._emit(
+            ToolFinished(
+                call["id"], call["name"], _as_object(call["input"]), text, result.is_error, [redacted_bundle(shown, self._redact) for shown in result.displays]
+            )
+        )
         content = vision_filter([block for block in result.content if block.get("type") != "text" or block["text"].strip()], vision=vision)
         block: Block = {"type": "tool_result", "tool_use_id": call["id"], "content": content or [{"type": "text", "text": "(no output)"}]}
         if result.is_error:
             block["is_error"] = True
         return block
-
-    def _clean(self, bundle: dict[str, Any]) -> dict[str, Any]:
-        """Redact the texts of a mime bundle; images are left as they are (P7)."""
-        return {kind: self._redact(data) if isinstance(data, str) and not kind.startswith("image/") else data for kind, data in bundle.items()}
 
 
 def _as_object(given: Any) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from memflush_jupyter.agent.calls import CallRunner
 from memflush_jupyter.agent.conversation import Conversation
 from memflush_jupyter.agent.room import Room
+from memflush_jupyter.agent.telling import without_secrets
 from memflush_jupyter.agent.tools.file_tools import ListFiles, Reach, ReadFile, SearchFiles
 from memflush_jupyter.agent.tools.memory_tools import MemorySearch, MemoryWrite, log_query
 from memflush_jupyter.agent.tools.message_tools import ReadMessage
@@ -69,6 +70,7 @@ class AgentRunner:
         self._emit: Callable[[Event], None] = lambda _event: None
         self._blocks = 0
         self._spent = 0
+        self._thought = parts.redact.stream()
 
     async def run_turn(self, prompt: list[Block], *, cell_id: str | None = None, max_rounds: int | None = None) -> AsyncIterator[Event]:
         """Yield what happens; cancelling the iteration cancels the turn."""
@@ -89,14 +91,15 @@ class AgentRunner:
 
         A ``MemflushError`` ends the turn with its sentence; cancellation leaves a valid, resumable trace and is raised again.
         """
-        self._emit = emit
+        self._parts.redact.renew()
+        self._emit = lambda event: emit(without_secrets(event, self._parts.redact))
         self._blocks = 0
         self._spent = 0
         finished = TurnFinished(self.conversation.trace_id, "interrupted", "Interrupted. The conversation is kept; go on with another %%agent cell.")
         try:
             finished = await self._turn(prompt, cell_id, max_rounds or self._parts.config.max_rounds)
         except MemflushError as error:
-            finished = TurnFinished(self.conversation.trace_id, "error", str(error))
+            finished = TurnFinished(self.conversation.trace_id, "error", self._parts.redact(str(error)))
         finally:
             if self._room is not None:
                 emit(BudgetChanged(self._room.budget()))
@@ -105,7 +108,7 @@ class AgentRunner:
 
     async def room(self, emit: Callable[[Event], None]) -> Room:
         """The conversation's window, for ``%agent flush``, ``%agent compact`` and ``%budget``."""
-        self._emit = emit
+        self._emit = lambda event: emit(without_secrets(event, self._parts.redact))
         self.conversation.refresh()
         return await self._ready()
 
@@ -124,7 +127,9 @@ class AgentRunner:
             self._info: ModelInfo = info
             self._tools = self._make_tools()
             self._room = Room(self._parts, self.conversation, info, self._tools, self._tell)
-            self._calls = CallRunner(self._tools, self._parts.approver, self._tell, timeout_s=self._parts.config.tool_timeout_s, redact=self._parts.redact)
+            redact = self._parts.redact
+            timeout_s = self._parts.config.tool_timeout_s
+            self._calls = CallRunner(self._tools, self._parts.approver, self._tell, timeout_s=timeout_s, redact=redact, renew=redact.renew)
         return self._room
 
     def _make_tools(self) -> list[Tool]:
@@ -268,6 +273,8 @@ class AgentRunner:
 
     def _show(self, piece: Piece, phase: str, shown: dict[int, _Shown]) -> str:
         """Pass a piece on as events; return the phase that it belongs to, announced once when it begins."""
+        if phase == "thinking" and not isinstance(piece, ThinkingPiece) and (rest := self._thought.finish()):
+            self._emit(ThinkingDelta(rest))
         if isinstance(piece, TextPiece):
             if phase != "streaming":
                 self._emit(PhaseChanged("streaming"))
@@ -281,7 +288,9 @@ class AgentRunner:
         if isinstance(piece, ThinkingPiece):
             if phase != "thinking":
                 self._emit(PhaseChanged("thinking"))
-            self._emit(ThinkingDelta(self._parts.redact(piece.text)))
+                self._thought = self._parts.redact.stream()
+            if thought := self._thought.feed(piece.text):
+                self._emit(ThinkingDelta(thought))
             return "thinking"
         if isinstance(piece, Retry):
             self._emit(PhaseChanged("retrying"))

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 _SHORTEST = 6
 _JOINED = 16
+_HEAD = 12
+_CUT_FROM = 20
+"""Values from this length on are known by their first ``_HEAD`` characters too, where the text was cut for display (``…``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +43,28 @@ class Redactor:
 
     Args:
         environ: the environment whose key-like variables hold secrets (``os.environ``, or a test's own mapping).
-            It is read once; a key that is set later is known to a new redactor only.
+            It is read now and at each :meth:`renew`; what was a secret once stays one.
     """
 
     def __init__(self, environ: Mapping[str, str]) -> None:
-        self.values = secret_values(environ)
-        forms = sorted(self.values, key=len, reverse=True)
-        self._pattern = re.compile("|".join(_bounded(form) for form in forms)) if forms else None
+        self._environ = environ
+        self.values: dict[str, str] = {}
+        self._heads: dict[str, str] = {}
+        self._pattern: re.Pattern[str] | None = None
+        self.renew()
+
+    def renew(self) -> None:
+        """Read the environment again: a key that was set in a cell is a secret from then on."""
+        found = secret_values(self._environ)
+        if found.keys() <= self.values.keys():
+            return
+        values = {**found, **self.values}
+        forms = sorted(values, key=len, reverse=True)
+        cut = sorted({form[:_HEAD] for form in forms if len(form) >= _CUT_FROM})
+        shortened = [rf"{re.escape(head)}\S*?(?=…|\.\.\.)" for head in cut]
+        # Both assigned at once at the end: another thread may be redacting.
+        pattern = re.compile("|".join([*map(_bounded, forms), *shortened]))
+        self.values, self._heads, self._pattern = values, {form[:_HEAD]: values[form] for form in forms}, pattern
 
     def __call__(self, text: str) -> str:
         """Return ``text`` without its secrets. Redacting twice changes nothing more."""
@@ -88,9 +106,10 @@ class Redactor:
         return StreamRedactor(self)
 
     def _environment(self, text: str) -> Iterator[Span]:
-        if self._pattern is not None and any(value in text for value in self.values):
+        if self._pattern is not None and any(head in text for head in self._heads):
             for match in self._pattern.finditer(text):
-                yield Span(match.start(), match.end(), self.values[match.group()])
+                found = match.group()
+                yield Span(match.start(), match.end(), self.values.get(found) or self._heads[found[:_HEAD]])
 
 
 def _bounded(form: str) -> str:

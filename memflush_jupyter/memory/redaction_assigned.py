@@ -148,3 +148,9 @@ def _stands_in(value: str) -> bool:
 def is_common(value: str) -> bool:
     """Tell whether a value is a default or placeholder that protects nothing."""
     return _stands_in(value)
+
+
+def holds_secret(name: str, value: str) -> bool:
+    """Tell whether a value under this name (of a column, a field) is a secret, as if it were assigned to it."""
+    line = f'{name}="{value}"'
+    return any(True for _ in assigned(line, line.lower()))

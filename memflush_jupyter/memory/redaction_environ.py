@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import json
 import re
 from typing import TYPE_CHECKING
@@ -68,9 +69,9 @@ def _url_password(value: str) -> str:
 
 
 def _forms(value: str) -> Iterator[str]:
-    """Yield the value as it is, escaped for URLs, JSON and ``repr``, encoded in base64, and each of its lines."""
+    """Yield the value as it is, escaped for URLs, HTML, JSON and ``repr``, encoded in base64, and each of its lines."""
     odd = "surrogateescape"  # a variable may hold bytes that are no UTF-8
-    forms = (value, quote(value, safe="", errors=odd), quote_plus(value, errors=odd), json.dumps(value)[1:-1], repr(value)[1:-1])
+    forms = (value, html.escape(value), quote(value, safe="", errors=odd), quote_plus(value, errors=odd), json.dumps(value)[1:-1], repr(value)[1:-1])
     encoded = base64.b64encode(value.encode("utf-8", odd)).decode().rstrip("=")
     lines = [line.strip() for line in value.splitlines()]
     yield from (form for form in (*forms, encoded, *lines) if len(form) >= _SHORTEST)

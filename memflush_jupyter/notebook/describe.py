@@ -11,6 +11,8 @@ import types
 from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any
 
+from memflush_jupyter.memory.redaction_assigned import holds_secret
+
 MAX_VARIABLES = 40
 MAX_COLUMNS = 60
 MAX_CELLS = 50_000_000
@@ -102,7 +104,7 @@ def _pandas_frame(frame: Any) -> str:
     lines = [f"DataFrame {rows} rows × {columns} columns"]
     for index, column in enumerate(list(frame.columns)[:MAX_COLUMNS]):
         lost = f"{int(missing[index])} missing" if counted else "missing not counted"
-        lines.append(f"  - {_safe(column, 80, quoted=False)} ({frame.dtypes.iloc[index]}): {lost}{_examples(head.iloc[:, index])}")
+        lines.append(f"  - {_safe(column, 80, quoted=False)} ({frame.dtypes.iloc[index]}): {lost}{_examples(head.iloc[:, index], str(column))}")
     if columns > MAX_COLUMNS:
         lines.append(f"  … {columns - MAX_COLUMNS} more columns")
     return "\n".join(lines)
@@ -113,9 +115,11 @@ def _pandas_series(series: Any) -> str:
     return f"Series {len(series)} values ({series.dtype}): {lost}{_examples(series.head(_EXAMPLE_ROWS))}"
 
 
-def _examples(series: Any) -> str:
+def _examples(series: Any, column: str = "") -> str:
     shown: list[str] = []
     for value in series.dropna().tolist():
+        if type(value) is str and holds_secret(column, value):  # told by the column's name, which a redactor cannot see from here
+            return "; secrets, not shown"
         text = _safe(value, 40, quoted=False)
         if text not in shown:
             shown.append(text)

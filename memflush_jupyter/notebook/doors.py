@@ -28,8 +28,14 @@ def enter(ip: Any, call: Callable[[Session], Bundle | list[Bundle] | None]) -> N
         raise
     except Exception as error:  # noqa: BLE001 - the person sees a sentence, the log has the rest
         raise _told(ip, error) from None
-    for bundle in [shown] if isinstance(shown, dict) else shown or []:
-        show(ip, bundle)
+    if not shown:
+        return
+    from memflush_jupyter.memory.redaction_values import redacted_bundle
+    from memflush_jupyter.notebook.trouble import session_redactor
+
+    redact = session_redactor(session_of(ip))
+    for bundle in [shown] if isinstance(shown, dict) else shown:
+        show(ip, redacted_bundle(bundle, redact))
 
 
 def enter_async(ip: Any, begin: Callable[[Session], Coroutine[Any, Any, None]]) -> Coroutine[Any, Any, None]:

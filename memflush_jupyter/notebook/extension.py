@@ -9,8 +9,10 @@ from __future__ import annotations
 import atexit
 from typing import Any
 
+from memflush_jupyter.notebook import logs
 from memflush_jupyter.notebook.magics import agent, budget, memory
 from memflush_jupyter.notebook.session import Session
+from memflush_jupyter.notebook.trouble import redacted
 
 _CALL = "get_ipython().run_cell_magic('agent',"
 _MAGICS = (agent.functions, memory.functions, budget.functions)
@@ -31,6 +33,7 @@ def load(ip: Any) -> None:
     session.hooks = {"pre_run_cell": lambda *_: session.preload.cell_began(), "post_run_cell": lambda *_: session.preload.cell_ended()}
     for event, hook in session.hooks.items():
         ip.events.register(event, hook)
+    session.hooks["log"] = logs.guard(lambda text: redacted(session, text))
     atexit.register(session.close)
 
 
@@ -39,6 +42,7 @@ def unload(ip: Any) -> None:
     session = getattr(ip, "memflush_session", None)
     if session is None:
         return
+    session.hooks.pop("log")()
     for event, hook in session.hooks.items():
         if hook in ip.events.callbacks[event]:
             ip.events.unregister(event, hook)

@@ -80,5 +80,10 @@ def do_forget(session: Session, given: argparse.Namespace) -> Bundle:
 def write(session: Session, file: str, text: str) -> Bundle:
     """``%%memory FILE``: a person's text."""
     memory = session.workspace.memory
-    memory.replace(file, text if text.endswith("\n") else f"{text}\n", base_hash=None)
-    return render.line(f"Written to {session.config.memory_dir}/{memory.canonical(file)}.")
+    redactor = session.workspace.redactor
+    redactor.renew()
+    clean = redactor(text)
+    memory.replace(file, clean if clean.endswith("\n") else f"{clean}\n", base_hash=None)
+    hidden = len(redactor.find(text))
+    told = f" {render.plural(hidden, 'secret')} in it {'was' if hidden == 1 else 'were'} left out: memory is no place for keys." if hidden else ""
+    return render.line(f"Written to {session.config.memory_dir}/{memory.canonical(file)}.{told}")

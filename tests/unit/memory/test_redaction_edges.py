@@ -127,8 +127,9 @@ def test_an_addresss_password_is_found(value, password):
 def test_a_secret_is_known_in_every_form_that_may_be_printed():
     value = 'a/b "c"\td\'e'
     forms = list(environ._forms(value))
-    assert forms == [value, "a%2Fb%20%22c%22%09d%27e", "a%2Fb+%22c%22%09d%27e", 'a/b \\"c\\"\\td\'e', 'a/b "c"\\td\\\'e', "YS9iICJjIglkJ2U", value]
+    assert forms == [value, "a/b &quot;c&quot;\td&#x27;e", "a%2Fb%20%22c%22%09d%27e", "a%2Fb+%22c%22%09d%27e", 'a/b \\"c\\"\\td\'e', 'a/b "c"\\td\\\'e', "YS9iICJjIglkJ2U", value]
     assert list(environ._forms("one\n  line two \n")) == [
+        "one\n  line two \n",
         "one\n  line two \n",
         "one%0A%20%20line%20two%20%0A",
         "one%0A++line+two+%0A",
@@ -143,7 +144,7 @@ def test_a_secret_is_known_in_every_form_that_may_be_printed():
 def test_a_variable_of_bytes_that_are_no_text_is_redacted_too():
     """P7: the system hands them over as lone surrogates, which no encoder takes by itself."""
     value = "abcde" + "\udcff"
-    assert list(environ._forms(value)) == [value, "abcde%FF", "abcde%FF", "abcde\\udcff", "abcde\\udcff", "YWJjZGX/", value]
+    assert list(environ._forms(value)) == [value, value, "abcde%FF", "abcde%FF", "abcde\\udcff", "abcde\\udcff", "YWJjZGX/", value]
     assert list(environ.secret_values({"MY_TOKEN": value})) == [value, "abcde%FF", "abcde\\udcff", "YWJjZGX/"]
 
 
