@@ -1,27 +1,28 @@
 """Every option, as traitlets: ``c.MemFlush.NAME`` in a config file, ``%config MemFlush.NAME = …`` in a notebook.
 
 Sizes are in tokens unless the help says otherwise. ``None`` always means "worked out for this model" and the help says how.
-Secrets are never options: only the *name* of the environment variable that holds one is.
+Secrets are never options: only the *name* of the environment variable that holds one is. Tags: ``group`` begins a section of the
+reference page, ``held`` marks a limit (one that cannot be understood lets nothing run), ``fixed`` what is read once, before the first turn.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from traitlets import Bool, Dict, Enum, Float, Int, List, TraitError, Unicode, Union, validate
-from traitlets.config import Configurable
+from traitlets import Bool, Dict, Enum, Float, Int, List, Unicode, Union, validate
 
-from memflush_jupyter.errors import ConfigError
+from memflush_jupyter.settings import OptionError, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-ENVIRONMENT_PREFIX = "MEMFLUSH_"
-
 _SIZE = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([kmg]i?b?|b)?\s*$", re.IGNORECASE)
 _FACTORS = {"": 1, "b": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
+_VARIABLE = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*$")
+_KEY_LIKE = re.compile(r"^(sk|key|pk|ghp|hf|xox[a-z])[-_]|^[A-Za-z0-9]{33,}$")
 
 DEFAULT_MEMORY_FILES = {
     "taste.md": "what the person likes and dislikes: style, plots, wording",
@@ -41,54 +42,86 @@ def parse_size(value: int | str) -> int:
     match = _SIZE.match(value)
     if match is None:
         message = f"{value!r} is not a size; write a number of bytes or one with a unit, such as '2mb'."
-        raise TraitError(message)
+        raise OptionError(message)
     unit = (match.group(2) or "").lower()[:1]
     return int(float(match.group(1)) * _FACTORS[unit])
 
 
-class MemFlush(Configurable):
+class MemFlush(Settings):
     """The options of memflush-jupyter."""
+
+    # What the same options are called in the designs this one follows (section H).
+    former_names: ClassVar[Mapping[str, str]] = {
+        "memoryflushenabled": "enable_memory_flush",
+        "softthresholdtokens": "memory_flush_soft_tokens",
+        "memoryflushmodel": "flush_model",
+        "memoryflushprompt": "flush_prompt",
+        "memoryflushsystemprompt": "flush_system_prompt",
+        "compactionenabled": "compaction",
+        "basepath": "memory_dir",
+        "files": "memory_files",
+        "usertimezone": "timezone",
+    }
 
     # -- who answers ---------------------------------------------------------------------------------------------------
     model = Unicode(
         "",
         help="Model id: 'anthropic/NAME', 'local/NAME' or 'offline/analyst'. Empty: Claude when a key is set, else the first "
-        "entry of `endpoints`, else the built-in offline model.",
-    ).tag(config=True)
+        "entry of `endpoints`, else the server at `base_url`, else the built-in offline model.",
+    ).tag(config=True, group="Who answers")
     default_claude = Unicode("claude-sonnet-4-5", help="The Claude model used when `model` is empty and a key is set.").tag(config=True)
     base_url = Unicode("", help="Server with the Anthropic Messages API that serves 'local/…' ids, e.g. 'http://127.0.0.1:8080'.").tag(config=True)
     endpoints = Dict(
         help="An endpoint per model id: {'local/qwen': {'base_url': 'http://127.0.0.1:8911', 'api_key_env': 'MY_KEY', 'window': 16384}}.",
+    ).tag(config=True, private=True)
+    api_key_env = Unicode("ANTHROPIC_API_KEY", help="Name of the environment variable that holds the key of 'anthropic/…' models; never the key.").tag(
+        config=True, private=True
+    )
+    window = Int(
+        None,
+        min=1,
+        allow_none=True,
+        help="Context window in tokens. None: asked from the Models API or the local server, else a table of known models, else 32768 with a warning.",
     ).tag(config=True)
-    api_key_env = Unicode("ANTHROPIC_API_KEY", help="Name of the environment variable that holds the key of 'anthropic/…' models.").tag(config=True)
-    window = Int(None, allow_none=True, help="Context window in tokens. None: asked from the server, else a table, else 32768 (A3).").tag(config=True)
-    max_output_tokens = Int(None, allow_none=True, help="Largest reply in tokens. None: the model's own limit, at most the reserve.").tag(config=True)
-    offline_window = Int(16384, help="Window of the offline model, in tokens.").tag(config=True)
-    max_retries = Int(4, help="How often a request is tried again when the server is overloaded or unreachable.").tag(config=True)
-    max_retry_wait_s = Float(30.0, help="Longest pause before a retry, in seconds, whatever the server asks for.").tag(config=True)
-    request_timeout_s = Float(120.0, help="A request with no byte for this many seconds has failed.").tag(config=True)
+    max_output_tokens = Int(None, min=1, allow_none=True, help="Largest reply in tokens. None: the model's own limit, at most the reserve.").tag(config=True)
+    offline_window = Int(16384, min=1, help="Window of the offline model, in tokens.").tag(config=True)
+    max_retries = Int(4, min=0, help="How often a request is tried again when the server is overloaded or unreachable.").tag(config=True)
+    max_retry_wait_s = Float(30.0, min=0, help="Longest pause before a retry, in seconds, whatever the server asks for.").tag(config=True)
+    request_timeout_s = Float(120.0, min=0.001, help="A request with no byte for this many seconds has failed.").tag(config=True)
 
     # -- a turn --------------------------------------------------------------------------------------------------------
-    max_rounds = Int(25, help="Model calls in one turn, at most.").tag(config=True)
-    max_turn_tokens = Int(None, allow_none=True, help="Tokens one turn may use in all. None: no limit.").tag(config=True)
-    max_cost_usd = Float(None, allow_none=True, help="US dollars this kernel may spend. None: no limit.").tag(config=True)
-    tool_timeout_s = Float(None, allow_none=True, help="Seconds one tool call may take. None: no limit.").tag(config=True)
+    max_rounds = Int(25, min=1, help="Model calls in one turn, at most.").tag(config=True, held=True, group="A turn and its limits")
+    max_turn_tokens = Int(
+        None,
+        min=1,
+        allow_none=True,
+        help="Tokens one turn may use in all: input and output of every request, flushes and summaries included. None: no limit.",
+    ).tag(config=True, held=True)
+    max_cost_usd = Float(
+        None, min=0, allow_none=True, help="US dollars this kernel may spend, flushes, summaries and background work included. None: no limit."
+    ).tag(config=True, held=True)
+    tool_timeout_s = Float(None, min=0.001, allow_none=True, help="Seconds one tool call may take, the agent's code included. None: no limit.").tag(
+        config=True, held=True
+    )
     approve = Enum(
         ["", "ask", "auto", "deny"],
         default_value="",
         help="Who decides whether agent code runs: 'ask' the person, 'auto' (always), 'deny'. Empty: 'ask' with a person present, else 'deny'.",
-    ).tag(config=True)
-    allowed_paths = List(Unicode(), help="Folders the file tools may read beside the notebook's own folder.").tag(config=True)
+    ).tag(config=True, held=True)
+    allowed_paths = List(
+        Unicode(), help="Folders the file tools may read beside the notebook's own folder; '~' is the home folder, relative ones start at the notebook's."
+    ).tag(config=True, held=True, paths=True)
 
     # -- flush ---------------------------------------------------------------------------------------------------------
-    enable_memory_flush = Bool(True, help="Save durable notes before the context is compacted.").tag(config=True)
+    enable_memory_flush = Bool(True, help="Save durable notes before the context is compacted.").tag(config=True, group="Saving to memory (flush)")
     memory_flush_soft_tokens = Int(
         None,
+        min=0,
         allow_none=True,
-        help="Headroom below the compaction line at which the flush fires: a distance, not an absolute size. None: 4000, scaled by A1.",
+        help="Headroom in tokens below the compaction line at which the flush fires: a distance, not an absolute size. None: 4000, less in a small window.",
     ).tag(config=True)
     force_flush_transcript_bytes = Union(
-        [Int(), Unicode()],
+        [Int(min=0), Unicode()],
         default_value=2 * 1024**2,
         help="Unflushed transcript bytes that force a flush, also as '2mb'; 0: off.",
     ).tag(config=True)
@@ -96,40 +129,47 @@ class MemFlush(Configurable):
     flush_fallbacks = List(Unicode(), help="Model ids tried, in order, when `flush_model` fails; no others are.").tag(config=True)
     flush_prompt = Unicode("", help="Replaces the flush instruction. A silence hint is added when it lacks one.").tag(config=True)
     flush_system_prompt = Unicode("", help="Replaces the system prompt of a slim flush (one on another model).").tag(config=True)
-    flush_timeout_s = Float(60.0, help="Seconds of silence after which a flush has failed.").tag(config=True)
-    flush_total_timeout_s = Float(300.0, help="Seconds a flush may take in all.").tag(config=True)
-    flush_max_rounds = Int(4, help="Model calls in one flush, at most (C4).").tag(config=True)
-    flush_max_notes = Int(20, help="Notes one flush may write, at most (C4).").tag(config=True)
-    flush_note_chars = Int(500, help="Characters of one note; longer ones are split at sentences (C4).").tag(config=True)
-    flush_floor = Bool(True, help="Write what the deterministic extractor finds when the model saved nothing for it (C13).").tag(config=True)
+    flush_timeout_s = Float(60.0, min=0.001, help="Seconds of silence after which a flush has failed.").tag(config=True)
+    flush_total_timeout_s = Float(300.0, min=0.001, help="Seconds a flush may take in all.").tag(config=True)
+    flush_max_rounds = Int(4, min=1, help="Model calls in one flush, at most.").tag(config=True)
+    flush_max_notes = Int(20, min=1, help="Notes one flush may write, at most.").tag(config=True)
+    flush_note_chars = Int(500, min=1, help="Characters of one note; longer ones are split at sentences.").tag(config=True, fixed=True)
+    flush_floor = Bool(True, help="Write what the deterministic extractor finds when the model saved nothing for it.").tag(config=True)
     flush_background = Bool(True, help="Flush on the background thread after a turn; headless runs always wait for it.").tag(config=True)
-    flush_text_as_note = Bool(False, help="Keep a flush reply that is neither call nor silence as one note (C7).").tag(config=True)
-    flush_max_failures = Int(3, help="Failures in one compaction cycle after which no more flushes are tried (C8).").tag(config=True)
+    flush_text_as_note = Bool(False, help="Keep a flush reply that is neither a call nor silence as one note.").tag(config=True)
+    flush_max_failures = Int(3, min=1, help="Failures in one compaction cycle after which no more flushes are tried.").tag(config=True)
 
     # -- compaction and pruning ----------------------------------------------------------------------------------------
-    compaction = Enum(["summary", "drop", "off"], default_value="summary", help="What happens when the window is full.").tag(config=True)
+    compaction = Enum(
+        ["summary", "drop", "off"],
+        default_value="summary",
+        help="When the window is full: 'summary' replaces older messages by one, 'drop' takes them out of view, 'off' ends the turn and says so.",
+    ).tag(config=True, group="Shortening the context")
     compression_prompt = Unicode("", help="Replaces the summary instruction.").tag(config=True)
-    reserve_tokens = Int(None, allow_none=True, help="Room kept for the reply. None: by A1.").tag(config=True)
-    reserve_tokens_floor = Int(20000, help="The reserve is at least this, within the cap of A1.").tag(config=True)
-    keep_recent_tokens = Int(None, allow_none=True, help="Recent tokens a compaction keeps. None: min(20000, (W - reserve) / 3) (D3).").tag(config=True)
-    prune_result_chars = Int(4000, help="Tool results longer than this, in characters, are sent as head and tail (D1).").tag(config=True)
-
-    # -- memory --------------------------------------------------------------------------------------------------------
-    memory = Bool(True, help="Use and keep memory. False: an ordinary agent, and nothing of memory runs.").tag(config=True)
-    memory_dir = Unicode("memory", help="The memory folder, relative to the notebook's folder.").tag(config=True)
-    memory_files = Dict(Unicode(), default_value=DEFAULT_MEMORY_FILES, help="Semantic files the agent may append to, each with a line on what it is for.").tag(
+    reserve_tokens = Int(None, min=0, allow_none=True, help="Room kept for the reply. None: 20000, less in a small window.").tag(config=True)
+    reserve_tokens_floor = Int(20000, min=0, help="The reserve is at least this, within what the window allows.").tag(config=True)
+    keep_recent_tokens = Int(None, min=0, allow_none=True, help="Recent tokens a compaction keeps. None: 20000, at most a third of window less reserve.").tag(
         config=True
     )
-    memory_tokens = Int(None, allow_none=True, help="Tokens of memory in the prompt. None: 4 % of the window, at most 8000 (G1).").tag(config=True)
-    memory_md_chars = Int(10000, help="Budget of MEMORY.md in characters (F8).").tag(config=True)
-    recall = Bool(True, help="Search earlier messages and notes before each prompt (G5).").tag(config=True)
-    recall_tokens = Int(600, help="Tokens of recall that ride with a prompt, at most.").tag(config=True)
-    identity = Unicode("", help="Whose memory it is. Empty: the memory folder itself.").tag(config=True)
-    timezone = Unicode("", help="IANA name for daily files, such as 'Europe/Berlin'. Empty: the machine's zone.").tag(config=True)
-    clock = Unicode("", help="A declared moment ('2026-01-15T09:00') that replaces the machine's clock, for outputs equal on any day.").tag(config=True)
+    prune_result_chars = Int(4000, min=1, help="Tool results longer than this, in characters, are sent as head and tail.").tag(config=True)
+
+    # -- memory --------------------------------------------------------------------------------------------------------
+    memory = Bool(True, help="Use and keep memory. False: an ordinary agent, and nothing of memory runs.").tag(config=True, group="Memory")
+    memory_dir = Unicode("memory", help="The memory folder, relative to the notebook's folder.").tag(config=True, fixed=True)
+    memory_files = Dict(Unicode(), default_value=DEFAULT_MEMORY_FILES, help="Semantic files the agent may append to, each with a line on what it is for.").tag(
+        config=True, fixed=True
+    )
+    memory_tokens = Int(None, min=0, allow_none=True, help="Tokens of memory in the prompt. None: 4 % of the window, at most 8000.").tag(config=True)
+    recall = Bool(True, help="Search earlier messages and notes before each prompt.").tag(config=True)
+    recall_tokens = Int(600, min=0, help="Tokens of recall that ride with a prompt, at most.").tag(config=True)
+    identity = Unicode("", help="Whose memory it is. Empty: the memory folder itself.").tag(config=True, fixed=True)
+    timezone = Unicode("", help="IANA name for daily files, such as 'Europe/Berlin'. Empty: the machine's zone.").tag(config=True, fixed=True)
+    clock = Unicode("", help="A declared moment ('2026-01-15T09:00') that replaces the machine's clock, for outputs equal on any day.").tag(
+        config=True, fixed=True
+    )
 
     # -- prompts -------------------------------------------------------------------------------------------------------
-    system_prompt = Unicode("", help="Replaces the system prompt.").tag(config=True)
+    system_prompt = Unicode("", help="Replaces the system prompt.").tag(config=True, group="Prompts")
 
     @validate("clock")
     def _declared_moment(self, proposal: dict[str, Any]) -> str:
@@ -139,26 +179,25 @@ class MemFlush(Configurable):
             if moment:
                 datetime.fromisoformat(moment)
         except ValueError as error:
-            sentence = f"The declared clock {moment!r} is not a date and time; write it like '2026-01-15T09:00'."
-            raise TraitError(sentence) from error
+            raise OptionError(f"{moment!r} is not a date and time; write it like '2026-01-15T09:00'.") from error
         return moment
 
     @validate("force_flush_transcript_bytes")
     def _size(self, proposal: Any) -> int:
         return parse_size(proposal["value"])
 
-    def apply_environment(self, environ: Mapping[str, str]) -> None:
-        """Set options from variables such as ``MEMFLUSH_MODEL``; they win over configuration files, and ``%config`` over them.
+    @validate("max_cost_usd", "tool_timeout_s", "max_retry_wait_s", "request_timeout_s", "flush_timeout_s", "flush_total_timeout_s")
+    def _finite(self, proposal: Any) -> float | None:
+        """A limit of NaN is none that anything ever reaches."""
+        value: float | None = proposal["value"]
+        if value is not None and not math.isfinite(value):
+            raise OptionError(f"{value} is not a number to hold to; None means that there is no limit.")
+        return value
 
-        Raises:
-            ConfigError: a value does not fit its option; the sentence names the variable.
-        """
-        for name, trait in self.traits(config=True).items():
-            text = environ.get(f"{ENVIRONMENT_PREFIX}{name.upper()}")
-            if text is None:
-                continue
-            try:
-                self.set_trait(name, trait.from_string(text))
-            except (TraitError, ValueError, SyntaxError) as error:
-                message = f"The environment variable {ENVIRONMENT_PREFIX}{name.upper()} cannot be used: {error}"
-                raise ConfigError(message) from error
+    @validate("api_key_env")
+    def _named(self, proposal: Any) -> str:
+        """The name of a variable; what looks like a key is refused, and not repeated (P7)."""
+        name = str(proposal["value"]).strip()
+        if not _VARIABLE.match(name) or _KEY_LIKE.match(name):
+            raise OptionError("it must be the name of an environment variable, such as 'ANTHROPIC_API_KEY', never the key itself.")
+        return name

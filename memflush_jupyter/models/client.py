@@ -86,8 +86,8 @@ class ModelClient:
         self._environ = environ
         self._transports = dict(transports or {})
         self._count = count
-        self._connections: dict[str, _Connection] = {}
-        self._infos: dict[str, ModelInfo] = {}
+        self._connections: dict[Endpoint, _Connection] = {}
+        self._infos: dict[tuple[Endpoint, int | None, int | None], ModelInfo] = {}
         self._encoder = requests.BodyEncoder()
 
     def default_model(self) -> str:
@@ -105,7 +105,9 @@ class ModelClient:
     async def info(self, model: str) -> ModelInfo:
         """Return window, limits and price of a model (A3); asked once, then remembered, unless the server could not be reached."""
         endpoint = self.resolve(model)
-        known = self._infos.get(endpoint.id)
+        # What was asked once is valid as long as the person sets nothing else.
+        key = (endpoint, self._config.window, self._config.max_output_tokens)
+        known = self._infos.get(key)
         if known is not None:
             return known
         report = inspection.Report()
@@ -113,7 +115,7 @@ class ModelClient:
             report = await inspection.ask(self._connect(endpoint).sdk, endpoint)
         found = inspection.describe(endpoint, self._config, report)
         if report.answered or endpoint.kind == "offline":
-            self._infos[endpoint.id] = found
+            self._infos[key] = found
         return found
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Piece]:
@@ -207,9 +209,9 @@ class ModelClient:
 
     def _connect(self, endpoint: Endpoint) -> _Connection:
         loop = asyncio.get_running_loop()
-        connection = self._connections.get(endpoint.id)
+        connection = self._connections.get(endpoint)
         if connection is None or connection.loop is not loop:
-            connection = self._connections[endpoint.id] = self._open(endpoint, loop)
+            connection = self._connections[endpoint] = self._open(endpoint, loop)
         return connection
 
     def _open(self, endpoint: Endpoint, loop: asyncio.AbstractEventLoop) -> _Connection:

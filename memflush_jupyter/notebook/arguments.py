@@ -77,3 +77,12 @@ def count(text: str) -> int:
     if number < 1:
         raise ValueError(text)
     return number
+
+
+def setting(text: str) -> tuple[str, str]:
+    """``NAME=VALUE`` as a pair, for ``type=``."""
+    name, equals, value = text.partition("=")
+    name = name.strip().removeprefix("MemFlush.")
+    if not equals or not name:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    return name, value

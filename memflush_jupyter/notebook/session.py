@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memflush_jupyter.config import MemFlush
 from memflush_jupyter.errors import ConfigError
 from memflush_jupyter.events import Notice
 from memflush_jupyter.notebook import headless
 from memflush_jupyter.notebook.background import BackgroundWorker
 from memflush_jupyter.notebook.failure import CellError
 from memflush_jupyter.notebook.interrupts import Interrupts
+from memflush_jupyter.notebook.options import kernel_options
 from memflush_jupyter.notebook.preload import Preload
 from memflush_jupyter.notebook.trouble import told
 
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from memflush_jupyter.agent.parts import AgentParts, BackgroundJob
     from memflush_jupyter.agent.runner import AgentRunner
     from memflush_jupyter.agent.tools.base import Approval, Approver, Tool
+    from memflush_jupyter.config import MemFlush
     from memflush_jupyter.events import Budget, Event
     from memflush_jupyter.trace.models import Message, Trace
     from memflush_jupyter.workspace import Workspace
@@ -59,8 +59,7 @@ class Session:
 
     def __init__(self, ip: Any, config: MemFlush | None = None, folder: Path | None = None) -> None:
         self.ip = ip
-        self.config = config or MemFlush(parent=ip)
-        self.config.apply_environment(os.environ)
+        self.config = kernel_options(ip, config)
         self.folder = (folder or Path.cwd()).resolve()
         self.worker = BackgroundWorker()
         self.interrupts = Interrupts()
@@ -77,7 +76,7 @@ class Session:
         self._cells: set[str] = set()
         self._workspace: Workspace | None = None
         self._own: Workspace | None = None
-        self._runners: dict[tuple[str, str, bool, bool], AgentRunner] = {}
+        self._runners: dict[tuple[str, str, bool, bool, str], AgentRunner] = {}
         self.preload = Preload(self.worker)
         self.hooks: dict[str, Callable[..., None]] = {}
 
@@ -94,6 +93,7 @@ class Session:
             from memflush_jupyter.workspace import Workspace
 
             self._workspace = Workspace.open(self.config, self.folder)
+            self.config.in_use = True
         return self._workspace
 
     @property
@@ -233,7 +233,7 @@ class Session:
         """The runner of the present conversation, kept between turns so that a long one costs no reload."""
         trace = self.need_trace().id
         awaits = self.awaits(model)
-        key = (trace, model, memory, awaits)
+        key = (trace, model, memory, awaits, self.config.fingerprint())
         if key not in self._runners:
             parts = self.workspace.parts(
                 approver=self.approver, extra_tools=tools, memory=memory, awaits_flush=awaits, background=None if awaits else self._in_background(memory, tools)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from memflush_jupyter.errors import ConfigError
@@ -17,6 +17,8 @@ from memflush_jupyter.notebook.session import NOTHING_SET, OFFLINE_NOTICE
 from memflush_jupyter.notebook.trouble import told
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from memflush_jupyter.events import TurnFinished
     from memflush_jupyter.notebook.session import Session
 
@@ -35,6 +37,7 @@ class TurnOptions:
     max_rounds: int | None = None
     memory: bool | None = None
     form: Format = "markdown"
+    settings: Mapping[str, str] = field(default_factory=dict)
 
 
 async def run_cell(session: Session, prompt: str, options: TurnOptions) -> None:
@@ -48,7 +51,8 @@ async def run_cell(session: Session, prompt: str, options: TurnOptions) -> None:
     try:
         async with session.interrupts.watch():
             await session.preload.ready()
-            await _run(session, prompt, options)
+            with session.config.overridden(options.settings):
+                await _run(session, prompt, options)
     except asyncio.CancelledError:
         if not session.interrupts.requested:
             raise
@@ -67,6 +71,7 @@ async def run_cell(session: Session, prompt: str, options: TurnOptions) -> None:
 async def _run(session: Session, prompt: str, options: TurnOptions) -> None:
     if options.new and options.resume:
         raise ConfigError("--new and --resume exclude each other.")
+    faults = session.config.take_faults()
     model = session.model_id(options.model)
     offline = model.startswith("offline/")
     front = headless.front(session.ip)
@@ -74,6 +79,8 @@ async def _run(session: Session, prompt: str, options: TurnOptions) -> None:
     session.interrupts.on_tick = view.tick
     session.approver.policy = make_approver(options.approve or session.config.approve, session.ip, session.always, view.ask, session.workspace.redactor)
     try:
+        for fault in faults:
+            view.transcript.line(fault, "warning")
         if offline and not session.told_offline:
             session.told_offline = True
             chosen = bool(options.model or session.model or session.config.model)

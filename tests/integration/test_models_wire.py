@@ -351,7 +351,7 @@ async def test_connection_is_used_again(server: FakeMessagesServer, client: Mode
     server.script(["one", "two", "three"])
     for _ in range(3):
         await collect(client, request())
-    http = client._connections[CLAUDE].sdk._client
+    http = client._connections[client.resolve(CLAUDE)].sdk._client
     assert len(http._transport._pool.connections) == 1
 
 

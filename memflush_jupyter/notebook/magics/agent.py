@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 from memflush_jupyter.errors import ConfigError
 from memflush_jupyter.notebook import doors
-from memflush_jupyter.notebook.arguments import HelpAsked, Parser, choose, count
+from memflush_jupyter.notebook.arguments import HelpAsked, Parser, choose, count, setting
 from memflush_jupyter.notebook.session import Session
 
 Bundle = dict[str, Any]
@@ -42,7 +43,14 @@ async def _prepared_turn(session: Session, prompt: str, given: argparse.Namespac
     from memflush_jupyter.notebook.turn import TurnOptions, run_cell
 
     options = TurnOptions(
-        model=given.model, new=given.new, resume=given.resume, approve=given.approve, max_rounds=given.max_rounds, memory=given.memory, form=given.format
+        model=given.model,
+        new=given.new,
+        resume=given.resume,
+        approve=given.approve,
+        max_rounds=given.max_rounds,
+        memory=given.memory,
+        form=given.format,
+        settings=dict(given.set),
     )
     await run_cell(session, prompt, options)
 
@@ -73,6 +81,7 @@ def cell_parser() -> Parser:
     parser.add_argument("--max-rounds", type=count, metavar="N", help="model calls in this turn, at most; default: MemFlush.max_rounds")
     parser.add_argument("--memory", action=argparse.BooleanOptionalAction, default=None, help="use and keep memory in this turn; default: MemFlush.memory")
     parser.add_argument("--format", choices=["markdown", "text", "json"], default="markdown", help="how the answer is shown")
+    parser.add_argument("--set", action="append", type=setting, default=[], metavar="NAME=VALUE", help="any option for this turn alone, e.g. --set recall=off")
     parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
     return parser
 
@@ -105,6 +114,9 @@ def parsers() -> dict[str, Parser]:
     made["resume"].add_argument("trace", nargs="?", help="a conversation's id or the beginning of it; default: the latest")
     made["rewind"].add_argument("turns", nargs="?", type=count, default=1, help="how many turns to go back; default: 1")
     made["model"].add_argument("name", nargs="?", help="model id; left out: shows the present one")
+    made["config"].add_argument("name", nargs="?", help="one option; left out: all of them")
+    made["config"].add_argument("--changed", action="store_true", help="only those that differ in where they come from: not the defaults")
+    made["config"].add_argument("--json", action="store_true", help="as JSON")
     made["export"].add_argument("file", nargs="?", help="target, by its ending .md, .json or .ipynb; default: conversation-ID.md")
     made["export"].add_argument("--trace", help="another conversation than the present one")
     made["export"].add_argument("--force", action="store_true", help="replace a file that exists")
@@ -122,6 +134,7 @@ _ABOUT = {
     "rewind": "goes back to before the latest turns; nothing is deleted",
     "reset": "empties the conversation's context; the trace keeps every message",
     "model": "shows or sets the model of this kernel's turns",
+    "config": "lists every option, its value, and where that comes from",
     "flush": "saves what matters to memory now",
     "compact": "replaces the older part of the context by a summary now",
     "export": "writes the conversation to a file",
@@ -129,11 +142,14 @@ _ABOUT = {
 }
 
 
+_ROOMS = {"config": "options"}
+"""Where a subcommand is done, when not in ``steering``."""
+
+
 def _command(name: str) -> Callable[[Session, argparse.Namespace], Bundle | list[Bundle] | None]:
     def call(session: Session, given: argparse.Namespace) -> Bundle | list[Bundle] | None:
-        from memflush_jupyter.notebook import steering
-
-        result: Bundle | list[Bundle] | None = getattr(steering, f"do_{name}")(session, given)
+        room = importlib.import_module(f"memflush_jupyter.notebook.{_ROOMS.get(name, 'steering')}")
+        result: Bundle | list[Bundle] | None = getattr(room, f"do_{name}")(session, given)
         return result
 
     return call
