@@ -17,9 +17,9 @@ _SPOKEN_HINTS = ("pass", "secret", "token", "key", "credential", "api", "access"
 
 _ASSIGNED = re.compile(
     r"(?P<word>pass(?:word|wd|phrase|code)|pwd|pass|secret|credentials?|token|key|connection[_-]?string)s?\d{0,2}"
-    r"\\?[\"'\]]{0,2}\s{0,4}(?:=>|:=|(?<![=!<>])=(?!=)|:(?!:))\s{0,4}"
-    r"(?:[rbuf]{0,2}\\?(?P<quote>[\"'`])(?P<quoted>(?!\[redacted)[^\"'`\n]{4,400}?)\\?(?P=quote)"
-    r"|(?P<bare>(?!\[redacted)[^\s\"'`,;&()\[\]{}<>|\\]{4,400})(?=[\s\"'`,;&)}\]|<>\\]|$))",
+    r"(?:\\{0,7}[\"'\]]|&quot;|&#x27;|&#3[49];){0,2}\s{0,4}(?:=>|:=|(?<![=!<>])=(?!=)|:(?!:))\s{0,4}"
+    r"(?:[rbuf]{0,2}\\{0,7}(?P<quote>\"\"?|['`]|&quot;|&#x27;|&#3[49];)(?P<quoted>(?!\[redacted)[^\"'`\n]{4,400}?)\\{0,7}(?P=quote)"
+    r"|(?P<bare>(?!\[redacted)(?:[^\s\"'`,;&()\[\]{}<>|\\\x1b]|\\/){4,400})(?=[\s\"'`,;&)}\]|<>\\\x1b]|$))",
     re.IGNORECASE,
 )
 _SPOKEN = re.compile(

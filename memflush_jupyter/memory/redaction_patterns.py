@@ -11,7 +11,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_START = r"(?<![A-Za-z0-9_])"
+_ESCAPED = r"(?<=\\[nrtfvb])|(?<=\\u[0-9a-fA-F]{4})|(?<=%[0-9a-fA-F]{2})|(?<=[0-9\[]m)"
+"""What a letter before a key may be the end of: an escape of a string, of JSON or of a URL, or a terminal's colour."""
+
+_START = rf"(?:(?<![A-Za-z0-9_])|{_ESCAPED})"
+_APART = rf"(?:(?<![A-Za-z0-9])|{_ESCAPED})"
+_SLASH = r"\\?/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,41 +109,50 @@ KEYS: tuple[Rule, ...] = (
     _key("Artifactory key", "AKC", r"(?=[A-Za-z]*\d)[A-Za-z0-9]{30,}"),
     _key("JSON web token", "eyJ", rf"{_URL_SAFE}{{8,}}\.eyJ{_URL_SAFE}{{8,}}(?:\.{_URL_SAFE}*)?"),
     _key("encrypted web token", "eyJ", rf"{_URL_SAFE}{{16,}}(?:\.{_URL_SAFE}{{0,}}){{3}}\.{_URL_SAFE}{{10,}}"),
-    Rule("Azure AD secret", ("8Q~",), re.compile(r"(?<![A-Za-z0-9_~.-])[A-Za-z0-9_~.-]{3}8Q~[A-Za-z0-9_~.-]{31,34}(?![A-Za-z0-9_~.-])")),
+    Rule("Azure AD secret", ("8Q~",), re.compile(rf"(?:(?<![A-Za-z0-9_~.-])|{_ESCAPED})[A-Za-z0-9_~.-]{{3}}8Q~[A-Za-z0-9_~.-]{{31,34}}(?![A-Za-z0-9_~-])")),
     Rule("Twilio key", ("AC", "SK"), re.compile(rf"{_START}(?:AC|SK)[a-f0-9]{{32}}(?![A-Za-z0-9])"), anchored=True),
-    Rule("Mailchimp key", ("-us",), re.compile(r"(?<![A-Za-z0-9])[0-9a-f]{32}-us\d{1,2}(?![A-Za-z0-9])")),
-    Rule("Mailgun key", ("key-",), re.compile(r"(?<![A-Za-z0-9])key-[0-9a-f]{32}(?![A-Za-z0-9])")),
-    Rule("Telegram token", (":AA",), re.compile(r"(?<![A-Za-z0-9])\d{8,10}:AA[0-9A-Za-z_-]{33}(?![0-9A-Za-z_-])")),
+    Rule("Mailchimp key", ("-us",), re.compile(rf"{_APART}[0-9a-f]{{32}}-us\d{{1,2}}(?![A-Za-z0-9])")),
+    Rule("Mailgun key", ("key-",), re.compile(rf"{_APART}key-[0-9a-f]{{32}}(?![A-Za-z0-9])")),
+    Rule("Telegram token", (":AA",), re.compile(rf"{_APART}\d{{8,10}}:AA[0-9A-Za-z_-]{{16,40}}(?![0-9A-Za-z_-])")),
     Rule(
         "Discord token",
         ("M", "N", "O"),
-        re.compile(r"(?<![A-Za-z0-9_.-])[MNO][A-Za-z\d_-]{23,25}\.[A-Za-z\d_-]{6}\.[A-Za-z\d_-]{27,38}(?![A-Za-z\d_-])"),
+        re.compile(rf"(?:(?<![A-Za-z0-9_.-])|{_ESCAPED})[MNO](?=[A-Za-z_-]*\d)[A-Za-z\d_-]{{23,25}}\.[A-Za-z\d_-]{{6}}\.[A-Za-z\d_-]{{8,38}}(?![A-Za-z\d_-])"),
         anchored=True,
     ),
-    Rule("Slack webhook", ("hooks.slack.com",), re.compile(r"hooks\.slack\.com/(?:services|workflows)/(?P<s>[A-Za-z0-9_/-]{16,})")),
-    Rule("Discord webhook", ("/api/webhooks/",), re.compile(r"/api/webhooks/\d{15,}/(?P<s>[A-Za-z0-9_-]{16,})")),
-    Rule("Teams webhook", ("webhook.office.com",), re.compile(r"webhook\.office\.com/(?P<s>[^\s\"'<>]{20,})")),
-    Rule("Azure storage key", ("AccountKey=", "SharedAccessKey="), re.compile(r"(?:AccountKey|SharedAccessKey)=(?P<s>[A-Za-z0-9+/=]{16,})")),
-    Rule("Sentry DSN", (".ingest.",), re.compile(r"https://(?P<s>[a-f0-9]{32})@[a-z0-9.-]*ingest\.")),
+    Rule("Slack webhook", ("hooks.slack.com",), re.compile(rf"hooks\.slack\.com{_SLASH}(?:services|workflows){_SLASH}(?P<s>[A-Za-z0-9_/\\-]{{16,}})")),
+    Rule("Discord webhook", ("/webhooks",), re.compile(rf"{_SLASH}webhooks{_SLASH}\d{{15,}}{_SLASH}(?P<s>[A-Za-z0-9_-]{{16,}})")),
+    Rule("Teams webhook", ("webhook.office.com",), re.compile(r"webhook\.office\.com\\?/(?P<s>[^\s\"'<>]{20,})")),
+    Rule("Azure storage key", ("AccountKey=", "SharedAccessKey="), re.compile(r"(?:AccountKey|SharedAccessKey)=(?P<s>[A-Za-z0-9+/=\\]{16,})")),
+    Rule("Sentry DSN", (".ingest.",), re.compile(rf"https:{_SLASH}{_SLASH}(?P<s>[a-f0-9]{{32}})@[a-z0-9.-]*ingest\.")),
 )
 """Keys that carry their own mark. The order matters only where two kinds share a prefix: the first wins."""
 
 _NOT_DONE = r"(?!\[redacted)"
+_SCHEME, _SCHEMES = r":\\?/\\?/", r":// :\/\/"
+"""Between scheme and host of a URL, as it is and as JSON may escape it."""
 
 SURROUNDED: tuple[Rule, ...] = (
     _near("authorization", "authorization", r"authorization[\"']?\s*[:=]\s*[\"']?\s*(?:bearer|basic|token|digest|apikey|key)\s+(?P<s>[A-Za-z0-9._~+/=:-]{6,})"),
     _near("bearer token", "bearer", r"\bbearer\s+(?P<s>(?=[A-Za-z._~+/=-]*\d)[A-Za-z0-9._~+/-]{16,}=*)"),
-    _near("password in a URL", "://", r"://[^\s:/?#@\"'<>\[\]{}]{0,200}:(?P<s>" + _NOT_DONE + r"[^\s/\"'<>{}`]{1,256})@(?=[a-z0-9\[])"),
-    _near("token in a URL", "://", r"://(?P<s>(?=[a-z_-]*\d)[a-z0-9_-]{20,})@(?=[a-z0-9\[])"),
+    _near("password in a URL", _SCHEMES, _SCHEME + r"[^\s:/?#@\"'<>\[\]{}]{0,200}:(?P<s>" + _NOT_DONE + r"[^\s/\"'<>{}`]{1,256})@(?=[a-z0-9\[])"),
+    _near("token in a URL", _SCHEMES, _SCHEME + r"(?P<s>(?=[a-z_-]*\d)[a-z0-9_-]{20,})@(?=[a-z0-9\[])"),
     _near(
         "signature in a URL",
         "sig= signature= security-token=",
-        r"[?&](?:sig|x-amz-signature|x-amz-security-token|x-goog-signature|signature)=(?P<s>[A-Za-z0-9%+/=_-]{16,})",
+        r"[?&](?:amp;)?(?:sig|x-amz-signature|x-amz-security-token|x-goog-signature|signature)=(?P<s>[A-Za-z0-9%+/=_-]{16,})",
     ),
-    _near("cookie", "cookie", r"\b(?:set-)?cookie[\"']?\s*:\s*[\"']?(?P<s>[^\s=;\"']{2,60}=[^\s;\"']{8,}(?:;\s*[^\s=;\"']{2,60}=[^\s;\"']+)*)"),
-    _near("password", "machine default", r"\b(?:machine\s+\S+|default)\s+login\s+\S+\s+password\s+(?P<s>" + _NOT_DONE + r"\S{4,})"),
+    _near(
+        "cookie", "cookie", rf"(?:\b|{_ESCAPED})" r"(?:set-)?cookie[\"']?\s*:\s*[\"']?(?P<s>[^\s=;\"']{2,60}=[^\s;\"']{8,}(?:;\s*[^\s=;\"']{2,60}=[^\s;\"']+)*)"
+    ),
+    _near("password", "machine default", rf"(?:\b|{_ESCAPED})(?:machine\s+\S+|default)\s+login\s+\S+\s+password\s+(?P<s>" + _NOT_DONE + r"[^\s\\\"'<>]{4,})"),
     _near("password", ":5432: :5433: :6432:", r"[a-z0-9*.-]+:\d{4}:[\w*-]+:[\w*-]+:(?P<s>" + _NOT_DONE + r"[^\s:\"'<>]{4,})"),
-    _near("basic credentials", '"auth', r"\"auth\\?\"\s*:\s*\\?\"(?P<s>[A-Za-z0-9+/]{20,}={0,2})\\?\""),
+    _near(
+        "basic credentials",
+        'auth" auth\\ auth&quot;',
+        r"auth(?:\\{0,7}\"{1,2}|&quot;)\s*:\s*(?:\\{0,7}\"{1,2}|&quot;)(?P<s>(?:[A-Za-z0-9+]|\\?/){20,}={0,2})(?:\\{0,7}\"|&quot;)",
+    ),
+    _near("npm token", ":_authtoken :_password", r":_(?:authtoken|password)\s*=\s*\\?\"?(?P<s>" + _NOT_DONE + r"[^\s\"'\\<>\x1b]{8,})"),
     _near(
         "password",
         "--password --passwd --pass --token --api-key --secret",

@@ -91,7 +91,6 @@ _WHOLE: dict[str, Callable[[_Maker], str]] = {
     "Anthropic": lambda m: "sk-" + "ant-api03-" + m.safe(90) + "AA",
     "Google API key": lambda m: "AI" + "za" + m.safe(35),
     "Google OAuth token": lambda m: "ya" + "29." + m.safe(60),
-    "JSON web token": lambda m: f"{m.json64({'alg': 'HS256', 'typ': 'JWT'})}.{m.json64({'sub': m.plain(20), 'iat': 1516239022})}.{m.safe(43)}",
     "npm": lambda m: "np" + "m_" + m.plain(36),
     "PyPI": lambda m: "py" + "pi-AgEIcHlwaS5vcmc" + m.safe(90),
     "Twilio": lambda m: "S" + "K" + m.hex(32),
@@ -164,11 +163,17 @@ def _service_account(make: _Maker) -> tuple[str, str]:
     return json.dumps(account), line
 
 
+def _web_token(make: _Maker) -> tuple[str, str]:
+    said = f"{make.json64({'sub': make.plain(20), 'iat': 1516239022})}.{make.safe(43)}"
+    return f"{make.json64({'alg': 'HS256', 'typ': 'JWT'})}.{said}", said
+
+
 _BLOCKS: dict[str, Callable[[_Maker], tuple[str, str]]] = {
+    "JSON web token": _web_token,
     "PEM RSA": lambda m: m.pem("RSA "),
     "PEM EC": lambda m: m.pem("EC "),
     "PEM OpenSSH": lambda m: m.pem("OPENSSH "),
     "PEM PKCS8": lambda m: m.pem(""),
     "GCP service account": _service_account,
 }
-"""Secrets of many lines; what is looked for afterwards is one line out of the middle."""
+"""Secrets whose beginning says nothing: what is looked for afterwards is the part that does, one line out of the middle or the claims."""
