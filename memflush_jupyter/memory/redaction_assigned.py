@@ -58,7 +58,7 @@ def assigned(text: str, lowered: str) -> Iterator[tuple[int, int, str]]:
         kind = _kind(match, text)
         quoted = match["quoted"] is not None
         value = match["quoted"] or match["bare"]
-        if kind and (_is_quoted_secret(kind, value) if quoted else _is_bare_secret(kind, value)):
+        if kind and not _is_a_pass(match, text, value) and (_is_quoted_secret(kind, value) if quoted else _is_bare_secret(kind, value)):
             group = "quoted" if quoted else "bare"
             yield match.start(group), match.end(group), kind
 
@@ -102,6 +102,14 @@ def _kind(match: re.Match[str], text: str) -> str:
     if word.startswith(("pass", "pwd")):
         return "password"
     return "token" if word == "token" else "secret"
+
+
+def _is_a_pass(match: re.Match[str], text: str, value: str) -> bool:
+    """Tell a column that is named "pass" (``"pass": "boarding"``) from a password's short name: its values look like no password."""
+    if match["word"].lower() != "pass" or text[match.start() - 1 : match.start()] in {"_", "-", "."}:
+        return False
+    digits, letters, symbols = _contents(value)
+    return " " in value or not letters or not (digits or symbols)
 
 
 def _is_quoted_secret(kind: str, value: str) -> bool:

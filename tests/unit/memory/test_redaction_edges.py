@@ -127,7 +127,9 @@ def test_an_addresss_password_is_found(value, password):
 def test_a_secret_is_known_in_every_form_that_may_be_printed():
     value = 'a/b "c"\td\'e'
     forms = list(environ._forms(value))
-    assert forms == [value, "a/b &quot;c&quot;\td&#x27;e", "a%2Fb%20%22c%22%09d%27e", "a%2Fb+%22c%22%09d%27e", 'a/b \\"c\\"\\td\'e', 'a/b "c"\\td\\\'e', "YS9iICJjIglkJ2U", value]
+    urls = ["a%2Fb%20%22c%22%09d%27e", "a%2Fb+%22c%22%09d%27e"]
+    escaped = ['a/b \\"c\\"\\td\'e', 'a/b "c"\\td\\\'e']
+    assert forms == [value, "a/b &quot;c&quot;\td&#x27;e", *urls, *escaped, "YS9iICJjIglkJ2U", value]
     assert list(environ._forms("one\n  line two \n")) == [
         "one\n  line two \n",
         "one\n  line two \n",

@@ -85,7 +85,7 @@ def test_a_key_that_is_set_later_is_a_secret_from_then_on_and_stays_one():
     environ = {"A_TOKEN": "first-value-1"}
     redact = Redactor(environ)
     assert redact("first-value-1 second-value-2") == "[redacted: A_TOKEN] second-value-2"
-    environ["B_TOKEN"] = "second-value-2"
+    environ |= {"B_TOKEN": "second-value-2"}
     redact.renew()
     del environ["A_TOKEN"]
     redact.renew()
