@@ -23,6 +23,10 @@ class ToolInputError(MemflushError):
     """A tool call's input does not fit its schema; the sentence goes back to the model."""
 
 
+class LimitError(MemflushError):
+    """A limit of the person's is reached (``max_cost_usd``): nothing was sent."""
+
+
 class ModelError(MemflushError):
     """The model did not answer.
 

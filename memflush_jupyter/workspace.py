@@ -7,8 +7,9 @@ import os
 from typing import TYPE_CHECKING
 
 from memflush_jupyter.agent.notes import NoteWriter
-from memflush_jupyter.agent.parts import AgentParts, Spending
+from memflush_jupyter.agent.parts import AgentParts
 from memflush_jupyter.agent.runner import AgentRunner
+from memflush_jupyter.agent.spending import Spending
 from memflush_jupyter.agent.tools.base import Never
 from memflush_jupyter.clock import make_clock
 from memflush_jupyter.context.tokens import TokenCounter

@@ -9,17 +9,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from memflush_jupyter.agent.notes import origin_of, spoken_text
-from memflush_jupyter.errors import ModelError
+from memflush_jupyter.agent.spending import Need
+from memflush_jupyter.errors import LimitError, ModelError
 from memflush_jupyter.models.client import ModelReply
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from memflush_jupyter.agent.parts import Frame
+    from memflush_jupyter.agent.parts import AgentParts, Frame
     from memflush_jupyter.models.client import ModelClient, ModelInfo, ModelRequest
     from memflush_jupyter.trace.models import Message, WireMessage
 
@@ -127,6 +128,28 @@ async def ask(client: ModelClient, request: ModelRequest, patience: Patience) ->
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError, Exception):
                 await task
+
+
+async def ask_and_count(parts: AgentParts, request: ModelRequest, patience: Patience, info: ModelInfo, estimated: int) -> ModelReply:
+    """:func:`ask`, within ``max_cost_usd`` and counted; ``estimated`` is the request in tokens, for a server that does not measure.
+
+    Raises:
+        LimitError: the limit is reached; nothing was sent.
+        ModelError: as :func:`ask`.
+    """
+    need = Need(estimated)
+    over = parts.over(info, need)
+    if over:
+        raise LimitError(over)
+    request = replace(request, max_tokens=parts.allowed(request.max_tokens, info, need))
+    try:
+        reply = await ask(parts.client, request, patience)
+    except (ModelError, asyncio.CancelledError) as error:
+        if not isinstance(error, ModelError) or error.kind == "timeout":
+            parts.count_abandoned(info, estimated)
+        raise
+    parts.count(reply, info, estimated)
+    return reply
 
 
 def transcript(messages: Sequence[Message]) -> list[str]:

@@ -7,11 +7,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memflush_jupyter.agent import prompting
-from memflush_jupyter.agent.branches import GUESS_MARGIN, MIN_REPLY_TOKENS, SIDE_REPLY_TOKENS, Continued, Patience, ask, chunked, reply_room, transcript
+from memflush_jupyter.agent.branches import (
+    GUESS_MARGIN,
+    MIN_REPLY_TOKENS,
+    SIDE_REPLY_TOKENS,
+    Continued,
+    Patience,
+    ask_and_count,
+    chunked,
+    reply_room,
+    transcript,
+)
 from memflush_jupyter.agent.notes import sources, spoken_text
 from memflush_jupyter.agent.parts import with_instruction
 from memflush_jupyter.context import compaction
-from memflush_jupyter.errors import MemflushError, ModelError
+from memflush_jupyter.errors import LimitError, MemflushError, ModelError
 from memflush_jupyter.memory import salience
 from memflush_jupyter.models.client import ModelRequest
 
@@ -67,6 +77,9 @@ class Compression:
             try:
                 text = await self._ask(job, cut, branch, budget, previous, faults[-1] if faults else "")
                 fault = compaction.accept_summary(text, previous=previous, replaced_tokens=replaced, count=count, salient=salient)
+            except LimitError as error:
+                faults.append(str(error))
+                break
             except MemflushError as error:
                 text, fault = "", str(error)
                 if attempt + 1 < TRIES:
@@ -131,8 +144,8 @@ class Compression:
         aside = parts.store.append(
             job.trace, role="user", kind="instruction", content=[_text(instruction)], parent=job.head, branch="compression", meta={"reason": job.reason}
         )
-        reply = await ask(parts.client, request, self._patience)
-        parts.spending.add(reply, job.info)
+        estimated = job.used if request.system is job.frame.system else parts.counter(job.model).messages(request.messages)
+        reply = await ask_and_count(parts, request, self._patience, job.info, estimated)
         parts.store.append(
             job.trace,
             role="assistant",

@@ -12,7 +12,7 @@ from memflush_jupyter.agent.branches import Patience
 from memflush_jupyter.agent.harvest import Harvest, Harvester
 from memflush_jupyter.agent.lock import FlushLock
 from memflush_jupyter.agent.notes import Draft, attribute, sources
-from memflush_jupyter.errors import MemflushError
+from memflush_jupyter.errors import LimitError, MemflushError
 from memflush_jupyter.events import MemoryFlushEnd, MemoryFlushStart
 from memflush_jupyter.memory import limits, salience
 
@@ -68,8 +68,8 @@ class Flush:
         async with lock.held() as free:
             return await self._flush(job, lock) if free else self._skipped(job)
 
-    def _skipped(self, job: SideJob) -> FlushResult:
-        result = FlushResult("skipped", reason="another flush of this trace is running")
+    def _skipped(self, job: SideJob, reason: str = "another flush of this trace is running") -> FlushResult:
+        result = FlushResult("skipped", reason=reason)
         self._log(job, result)
         return result
 
@@ -80,6 +80,10 @@ class Flush:
         try:
             harvest = await Harvester(self._parts, self._patience).harvest(job, [candidate.text for candidate in candidates])
             failure = ""
+        except LimitError as error:
+            if not job.last_chance:  # no failure of the model's: once the person raises the limit, it is asked again
+                return self._skipped(job, str(error))
+            harvest, failure = Harvest(), str(error)
         except MemflushError as error:
             harvest, failure = Harvest(), str(error)
         except Exception as error:  # noqa: BLE001 - whatever goes wrong in a flush, the turn goes on (P2)

@@ -13,7 +13,7 @@ from memflush_jupyter.agent.branches import (
     Continued,
     Patience,
     SideJob,
-    ask,
+    ask_and_count,
     chunked,
     reply_room,
     transcript,
@@ -145,8 +145,8 @@ class Harvester:
             meta={"reason": job.reason},
         )
         for _ in range(config.flush_max_rounds):
-            reply = await ask(parts.client, request, self._patience)
-            parts.spending.add(reply, job.info)
+            estimated = job.used if request.system is job.frame.system else parts.counter(job.model).messages(request.messages)
+            reply = await ask_and_count(parts, request, self._patience, job.info, estimated)
             if reply.fault:
                 raise ModelError(reply.fault)
             calls = reply.tool_calls  # also those written as text: the client reads them (C7)

@@ -6,9 +6,11 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from memflush_jupyter.agent import spending as limits
+from memflush_jupyter.agent.spending import Meter, Need, Spending
 from memflush_jupyter.context.tokens import TokenCounter
 from memflush_jupyter.events import Event
-from memflush_jupyter.models import pricing
+from memflush_jupyter.trace.models import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,21 +37,6 @@ FACTOR_STEP = 0.01
 """A learned factor is written again when it moved by more than this share: it moves a little with every request."""
 
 
-@dataclass(slots=True)
-class Spending:
-    """US dollars and tokens spent by this kernel; ``usd`` stays ``None`` while no price was known."""
-
-    usd: float | None = None
-    tokens: int = 0
-
-    def add(self, reply: ModelReply, info: ModelInfo) -> None:
-        """Count one exchange."""
-        self.tokens += reply.usage.total
-        price = pricing.cost(reply.usage, info.id, info.price)
-        if price is not None:
-            self.usd = (self.usd or 0.0) + price
-
-
 @dataclass(frozen=True)
 class AgentParts:
     """Everything a runner needs. ``memory`` and ``writer`` are ``None`` in a run without memory; then nothing of it runs.
@@ -72,6 +59,7 @@ class AgentParts:
     awaits_flush: bool = True
     background: Callable[[BackgroundJob], None] | None = None
     spending: Spending = field(default_factory=Spending)
+    meter: Meter = field(default_factory=Meter)
     counters: dict[str, TokenCounter] = field(default_factory=dict)
     saved_factors: dict[str, float] = field(default_factory=dict)
 
@@ -89,6 +77,32 @@ class AgentParts:
                 self.saved_factors[model] = float(saved)
         self.counters[model] = made
         return made
+
+    def over(self, info: ModelInfo, need: Need) -> str | None:
+        """Why no request may go to a model on anybody's behalf any more, as a sentence, or ``None``."""
+        return limits.cost_limit(self.config, self.spending, info, need)
+
+    def allowed(self, longest: int, info: ModelInfo, need: Need, *, in_turn: bool = False) -> int:
+        """The longest reply that the limits leave, at most ``longest``; ``in_turn``: the turn's own requests, which ``max_turn_tokens`` may cut."""
+        caps = [limits.cost_cap(self.config, self.spending, info, need), limits.turn_cap(self.config, self.meter, need) if in_turn else None]
+        return max(min([longest, *(cap for cap in caps if cap is not None)]), min(longest, limits.MIN_AFFORDED))
+
+    def count(self, reply: ModelReply, info: ModelInfo, estimated: int) -> None:
+        """Count one exchange; what a server does not measure is taken as ``estimated`` and counted here."""
+        usage = reply.usage
+        read = usage.input + usage.cache_read + usage.cache_write
+        if not read or not usage.output:
+            output = usage.output or self.counter(info.id).blocks(reply.content)
+            usage = Usage(usage.input if read else estimated, usage.cache_read, usage.cache_write, output)
+        self._add(usage, info)
+
+    def count_abandoned(self, info: ModelInfo, estimated: int, texts: Sequence[Block] = ()) -> None:
+        """Count a request that was given up on the way: it is paid for, though nobody measured it."""
+        self._add(Usage(input=estimated, output=self.counter(info.id).blocks(texts)), info)
+
+    def _add(self, usage: Usage, info: ModelInfo) -> None:
+        self.spending.add(usage, info)
+        self.meter.tokens += usage.total
 
     def learn(self, model: str, estimated: int, measured: int) -> None:
         """Let a measured usage correct the estimate of later requests, also in later runs."""

@@ -6,9 +6,12 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Any
 
+from memflush_jupyter.agent import spending
 from memflush_jupyter.agent.calls import CallRunner
 from memflush_jupyter.agent.conversation import Conversation
 from memflush_jupyter.agent.room import Room
+from memflush_jupyter.agent.sending import own_thinking
+from memflush_jupyter.agent.showing import Showing
 from memflush_jupyter.agent.telling import without_secrets
 from memflush_jupyter.agent.tools.file_tools import ListFiles, Reach, ReadFile, SearchFiles
 from memflush_jupyter.agent.tools.memory_tools import MemorySearch, MemoryWrite, log_query
@@ -20,15 +23,10 @@ from memflush_jupyter.events import (
     Notice,
     PhaseChanged,
     Recalled,
-    Retrying,
-    TextDelta,
-    TextDiscarded,
-    TextDone,
-    ThinkingDelta,
     TurnFinished,
     TurnStarted,
 )
-from memflush_jupyter.models.client import ModelReply, ModelRequest, Piece, Retry, TextPiece, ThinkingPiece
+from memflush_jupyter.models.client import ModelReply, ModelRequest
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -36,27 +34,13 @@ if TYPE_CHECKING:
     from memflush_jupyter.agent.parts import AgentParts
     from memflush_jupyter.agent.tools.base import Tool
     from memflush_jupyter.events import Event
-    from memflush_jupyter.memory.redaction_stream import StreamRedactor
     from memflush_jupyter.models.client import ModelInfo
-    from memflush_jupyter.trace.models import Block, WireMessage
+    from memflush_jupyter.trace.models import Block
 
 LOST_REPLIES = 2
 """How often a reply that was lost on the way is asked for again in one turn (D11)."""
 RECALL_QUERY_CHARS = 4000
 _END = object()
-
-
-class _Shown:
-    """A text block while it streams: its number in the turn, what arrived, and the redaction of it (P7)."""
-
-    def __init__(self, number: int, redactor: StreamRedactor) -> None:
-        self.number = number
-        self.text = ""
-        self._redactor = redactor
-
-    def feed(self, delta: str) -> str:
-        self.text += delta
-        return self._redactor.feed(delta)
 
 
 class AgentRunner:
@@ -69,8 +53,7 @@ class AgentRunner:
         self._room: Room | None = None
         self._emit: Callable[[Event], None] = lambda _event: None
         self._blocks = 0
-        self._spent = 0
-        self._thought = parts.redact.stream()
+        self._capped = False
 
     async def run_turn(self, prompt: list[Block], *, cell_id: str | None = None, max_rounds: int | None = None) -> AsyncIterator[Event]:
         """Yield what happens; cancelling the iteration cancels the turn."""
@@ -94,7 +77,7 @@ class AgentRunner:
         self._parts.redact.renew()
         self._emit = lambda event: emit(without_secrets(event, self._parts.redact))
         self._blocks = 0
-        self._spent = 0
+        self._parts.meter.tokens = 0
         finished = TurnFinished(self.conversation.trace_id, "interrupted", "Interrupted. The conversation is kept; go on with another %%agent cell.")
         try:
             finished = await self._turn(prompt, cell_id, max_rounds or self._parts.config.max_rounds)
@@ -167,9 +150,14 @@ class AgentRunner:
         trace = self.conversation.trace_id
         lost = 0
         for number in range(1, max_rounds + 1):
-            sentence = self._limit() or await room.make()
-            if sentence:
-                return TurnFinished(trace, "full" if "room" in sentence or "full" in sentence else "limit", sentence, number - 1)
+            limit = self._limit(room)
+            if limit is None:
+                full = await room.make()
+                if full:
+                    return TurnFinished(trace, "full", full, number - 1)
+                limit = self._limit(room)  # making room may have cost something
+            if limit:
+                return TurnFinished(trace, "limit", limit, number - 1)
             reply, asked = await self._ask(room)
             if reply.fault:
                 lost += 1
@@ -186,6 +174,8 @@ class AgentRunner:
             if calls:
                 await self._run_calls(calls, stored.sequence, cell_id, trusted=reply.trustworthy)
             elif reply.stop_reason != "pause_turn":
+                if reply.stop_reason == "max_tokens" and self._capped:
+                    return TurnFinished(trace, "limit", spending.cut_short(self._parts.config), number)
                 return TurnFinished(trace, "end", self._ending(reply), number)
         return TurnFinished(trace, "max_rounds", f"Stopped after {max_rounds} rounds. Say “go on” in another %%agent cell, or raise --max-rounds.", max_rounds)
 
@@ -197,13 +187,10 @@ class AgentRunner:
             return "The model declined to answer."
         return "" if reply.text.strip() else "The model returned an empty answer."
 
-    def _limit(self) -> str | None:
-        config, spending = self._parts.config, self._parts.spending
-        if config.max_turn_tokens is not None and self._spent >= config.max_turn_tokens:
-            return f"Stopped at the limit: this turn used {self._spent:,} tokens of max_turn_tokens = {config.max_turn_tokens:,}."
-        if config.max_cost_usd is not None and (spending.usd or 0.0) >= config.max_cost_usd:
-            return f"Stopped at the limit: ${spending.usd:.2f} of max_cost_usd = ${config.max_cost_usd:.2f} are spent."
-        return None
+    def _limit(self, room: Room) -> str | None:
+        """Why no further request may be sent in this turn, or ``None``."""
+        parts, need = self._parts, room.need()
+        return spending.turn_limit(parts.config, parts.meter, need) or parts.over(self._info, need)
 
     async def _run_calls(self, calls: list[Block], sequence: int, cell_id: str | None, *, trusted: bool) -> None:
         self._emit(PhaseChanged("tools"))
@@ -243,106 +230,49 @@ class AgentRunner:
         )
 
     async def _stream(self, room: Room) -> tuple[ModelReply, int]:
-        wire = self._own_thinking(room.wire())
-        request = ModelRequest(self._model, room.frame.system, room.frame.tools, wire, room.max_tokens(), "turn")
+        wire = own_thinking(room.wire(), self.conversation.messages, self._model)
+        longest = room.max_tokens()
+        allowed = self._parts.allowed(longest, self._info, room.need(), in_turn=True)
+        self._capped = allowed < longest
+        request = ModelRequest(self._model, room.frame.system, room.frame.tools, wire, allowed, "turn")
         estimated, last = room.used(), room.sent[-1].sequence
         self._emit(PhaseChanged("waiting"))
-        shown: dict[int, _Shown] = {}
+        showing = Showing(self._emit, self._parts.redact, self._blocks)
         try:
-            reply = await self._consume(request, shown)
+            reply = await self._consume(request, showing)
         except BaseException as error:
-            self._keep_partial(shown, error)
+            partial = showing.partial()
+            self._keep_partial(partial, error)
+            if partial or not isinstance(error, MemflushError):
+                self._parts.count_abandoned(self._info, estimated, partial)
             raise
-        self._texts(reply, shown)
-        self._parts.spending.add(reply, self._info)
-        self._spent += reply.usage.total
+        finally:
+            self._blocks = showing.blocks
+        showing.close(reply)
+        self._blocks = showing.blocks
+        self._parts.count(reply, self._info, estimated)
         read = reply.usage.input + reply.usage.cache_read + reply.usage.cache_write
         if read:
             room.cached_share = reply.usage.cache_read / read
             self._parts.learn(self._model, estimated, read)
         return reply, last
 
-    async def _consume(self, request: ModelRequest, shown: dict[int, _Shown]) -> ModelReply:
-        phase = ""
+    async def _consume(self, request: ModelRequest, showing: Showing) -> ModelReply:
         async with contextlib.aclosing(self._parts.client.stream(request)) as pieces:
             async for piece in pieces:
                 if isinstance(piece, ModelReply):
                     return piece
-                phase = self._show(piece, phase, shown)
+                showing.show(piece)
         raise ModelError("The model's answer ended without a reply.")
 
-    def _show(self, piece: Piece, phase: str, shown: dict[int, _Shown]) -> str:
-        """Pass a piece on as events; return the phase that it belongs to, announced once when it begins."""
-        if phase == "thinking" and not isinstance(piece, ThinkingPiece) and (rest := self._thought.finish()):
-            self._emit(ThinkingDelta(rest))
-        if isinstance(piece, TextPiece):
-            if phase != "streaming":
-                self._emit(PhaseChanged("streaming"))
-            if piece.index not in shown:
-                shown[piece.index] = _Shown(self._blocks, self._parts.redact.stream())
-                self._blocks += 1
-            text = shown[piece.index].feed(piece.text)
-            if text:
-                self._emit(TextDelta(shown[piece.index].number, text))
-            return "streaming"
-        if isinstance(piece, ThinkingPiece):
-            if phase != "thinking":
-                self._emit(PhaseChanged("thinking"))
-                self._thought = self._parts.redact.stream()
-            if thought := self._thought.feed(piece.text):
-                self._emit(ThinkingDelta(thought))
-            return "thinking"
-        if isinstance(piece, Retry):
-            self._emit(PhaseChanged("retrying"))
-            self._emit(Retrying(piece.attempt, piece.wait_s, piece.sentence))
-            return "retrying"
-        return phase
-
-    def _texts(self, reply: ModelReply, shown: dict[int, _Shown]) -> None:
-        """Close the streamed texts with what the reply finally holds (calls written as text are taken out, C7)."""
-        final = [block["text"] for block in reply.content if block.get("type") == "text" and block["text"].strip()]
-        for place, piece in enumerate(shown.values()):
-            if reply.fault:
-                self._emit(TextDiscarded(piece.number, reply.fault))
-            elif place < len(final):
-                self._emit(TextDone(piece.number, self._parts.redact(final[place])))
-            else:
-                self._emit(TextDiscarded(piece.number, "written as a tool call"))
-        if not shown and not reply.fault:
-            for text in final:
-                self._emit(TextDone(self._blocks, self._parts.redact(text)))
-                self._blocks += 1
-
-    def _keep_partial(self, shown: dict[int, _Shown], error: BaseException) -> None:
+    def _keep_partial(self, texts: list[Block], error: BaseException) -> None:
         """What had arrived stays in the trace as partial, and is never sent as if whole (D11)."""
-        texts: list[Block] = [{"type": "text", "text": piece.text} for piece in shown.values() if piece.text.strip()]
         if texts:
             fault = "interrupted" if isinstance(error, asyncio.CancelledError | KeyboardInterrupt | GeneratorExit) else str(error)
             self._partial(texts, fault)
 
     def _partial(self, content: list[Block], fault: str) -> None:
         self.conversation.add_aside("partial", "assistant", "partial", content, parent=self.conversation.trace.head, meta={"fault": fault})
-
-    def _own_thinking(self, wire: list[WireMessage]) -> list[WireMessage]:
-        """Leave out thinking that another model signed: its signatures mean nothing to this one."""
-        if all(message.meta.get("model", self._model) == self._model for message in self.conversation.messages):
-            return wire
-        foreign = {
-            block["signature"]
-            for message in self.conversation.messages
-            if message.meta.get("model", self._model) != self._model
-            for block in message.content
-            if block.get("type") == "thinking" and "signature" in block
-        }
-        return [
-            {
-                **message,
-                "content": [block for block in message["content"] if block.get("type") != "redacted_thinking" and block.get("signature") not in foreign],
-            }
-            if message["role"] == "assistant"
-            else message
-            for message in wire
-        ]
 
     # -- recall ----------------------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from memflush_jupyter.agent import frame as framing
 from memflush_jupyter.agent import view
 from memflush_jupyter.agent.branches import MIN_REPLY_TOKENS, reply_room
+from memflush_jupyter.agent.spending import Need
 from memflush_jupyter.context import assembly, pruning, tokens, window
 from memflush_jupyter.events import Budget, Notice
 
@@ -109,6 +110,10 @@ class Sending:
         own = reply.meta.get("frame") == self.frame.digest and reply.meta.get("after", before) == before
         return stale if own else max(stale or 0, reply.sequence)
 
+    def need(self) -> Need:
+        """What a request would hold now, for the limits."""
+        return Need(self.used(), self.cached_share or 0.0)
+
     def max_tokens(self) -> int:
         """Largest reply that may be asked for now."""
         left = reply_room(self._info, self.used(), self.guessed())
@@ -159,3 +164,22 @@ class Sending:
     def _last_flush(self) -> str | None:
         moment = self._conversation.trace.memory_flush_at
         return moment.strftime("%Y-%m-%d %H:%M") if moment is not None else None
+
+
+def own_thinking(wire: list[WireMessage], messages: Sequence[Message], model: str) -> list[WireMessage]:
+    """Leave out thinking that another model signed: its signatures mean nothing to this one."""
+    if all(message.meta.get("model", model) == model for message in messages):
+        return wire
+    foreign = {
+        block["signature"]
+        for message in messages
+        if message.meta.get("model", model) != model
+        for block in message.content
+        if block.get("type") == "thinking" and "signature" in block
+    }
+    return [
+        {**message, "content": [block for block in message["content"] if block.get("type") != "redacted_thinking" and block.get("signature") not in foreign]}
+        if message["role"] == "assistant"
+        else message
+        for message in wire
+    ]

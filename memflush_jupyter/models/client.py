@@ -12,7 +12,6 @@ import os
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from memflush_jupyter.errors import ModelError
 from memflush_jupyter.models import endpoints, faults, inspection, retries, wire
@@ -227,7 +226,7 @@ class ModelClient:
         served = faults.Served(endpoint.id, endpoint.base_url, endpoint.key_env, local=endpoint.kind != "anthropic", secret=secret)
         if not secret.isascii() or not secret.isprintable():
             raise faults.from_status(401, "", "", served)
-        nearby = _is_loopback(endpoint.base_url)
+        nearby = endpoints.is_loopback(endpoint.base_url)
         http = httpx2.AsyncClient(
             transport=transport,
             # Silence is told by the watch, which knows when the kernel was busy; only connecting has a timeout here.
@@ -246,8 +245,3 @@ class ModelClient:
 def _reason(error: BaseException) -> str:
     cause = error.__cause__
     return str(cause) or type(cause).__name__ if cause is not None else ""
-
-
-def _is_loopback(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    return host == "localhost" or host.startswith("127.") or host == "::1"

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit
 
 from memflush_jupyter.errors import ConfigError, ModelError
 from memflush_jupyter.models.pricing import Price, known_price, price_from_config
@@ -191,3 +192,9 @@ def normal_url(url: str) -> str:
     if not re.match(r"^https?://[^\s/@]+(?:/[^\s@]*)?$", url):
         raise ConfigError("base_url must be the address of a server, such as 'http://127.0.0.1:8080', without a name or password in it.")
     return url
+
+
+def is_loopback(url: str) -> bool:
+    """Whether a server's address is on this machine."""
+    host = urlsplit(url).hostname or ""
+    return host == "localhost" or host.startswith("127.") or host == "::1"

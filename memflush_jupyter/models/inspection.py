@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from memflush_jupyter.models import windows
+from memflush_jupyter.models import endpoints, windows
 from memflush_jupyter.models.pieces import ModelInfo
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ def describe(endpoint: Endpoint, config: MemFlush, report: Report) -> ModelInfo:
         price=endpoint.price,
         offline=endpoint.kind == "offline",
         warning=_unknown_window(endpoint) if source == "default" else None,
+        nearby=endpoints.is_loopback(endpoint.base_url),
     )
 
 

@@ -98,7 +98,7 @@ class ModelInfo:
     """What is known of a model. Sizes in tokens.
 
     ``window_source`` says where the window comes from (A3): ``config``, ``models-api``, ``server``, ``table`` or
-    ``default`` (then ``warning`` is a sentence for the person).
+    ``default`` (then ``warning`` is a sentence for the person). ``nearby``: the server is on this machine, so nobody is paid.
     """
 
     id: str
@@ -109,6 +109,7 @@ class ModelInfo:
     price: Price | None
     offline: bool
     warning: str | None = None
+    nearby: bool = False
 
 
 Piece = TextPiece | ThinkingPiece | ToolPiece | Retry | ModelReply
