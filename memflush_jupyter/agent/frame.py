@@ -6,7 +6,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
-from memflush_jupyter.agent import prompting
+from memflush_jupyter.agent import elsewhere, prompting
 from memflush_jupyter.agent.parts import Frame
 from memflush_jupyter.agent.tools.base import schema_of
 from memflush_jupyter.memory import snapshot
@@ -38,6 +38,7 @@ def memory_block(parts: AgentParts, trace: Trace, window: int, model: str, *, fr
     found = snapshot.load(parts.memory, budget_tokens=budget, count=parts.counter(model).text, today=parts.clock.now().date(), signals=signals)
     block = parts.redact(found.text)
     parts.store.update_trace(trace.id, meta={**trace.meta, _BLOCK: block})
+    elsewhere.rebase(parts, trace.id)
     return block
 
 

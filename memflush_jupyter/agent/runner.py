@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from memflush_jupyter.agent import spending
 from memflush_jupyter.agent.calls import CallRunner
 from memflush_jupyter.agent.conversation import Conversation
+from memflush_jupyter.agent.elsewhere import Elsewhere
 from memflush_jupyter.agent.room import Room
 from memflush_jupyter.agent.sending import own_thinking
 from memflush_jupyter.agent.showing import Showing
@@ -29,7 +30,7 @@ from memflush_jupyter.events import (
 from memflush_jupyter.models.client import ModelReply, ModelRequest
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Sequence
 
     from memflush_jupyter.agent.parts import AgentParts
     from memflush_jupyter.agent.tools.base import Tool
@@ -50,6 +51,7 @@ class AgentRunner:
         self._parts = parts
         self._model = model
         self.conversation = Conversation(parts.store, trace_id, lambda: parts.counter(model))
+        self._elsewhere = Elsewhere(parts, trace_id, model)
         self._room: Room | None = None
         self._emit: Callable[[Event], None] = lambda _event: None
         self._blocks = 0
@@ -69,8 +71,18 @@ class AgentRunner:
             with contextlib.suppress(asyncio.CancelledError, Exception):
                 await task
 
-    async def turn(self, prompt: list[Block], emit: Callable[[Event], None], *, cell_id: str | None = None, max_rounds: int | None = None) -> TurnFinished:
+    async def turn(
+        self,
+        prompt: list[Block],
+        emit: Callable[[Event], None],
+        *,
+        cell_id: str | None = None,
+        max_rounds: int | None = None,
+        beside: Sequence[Block] = (),
+    ) -> TurnFinished:
         """Run one turn; every event goes to ``emit`` at once, the last one is returned too.
+
+        ``beside``: blocks that follow the prompt as data, such as values of variables; nothing is learned from them (P8).
 
         A ``MemflushError`` ends the turn with its sentence; cancellation leaves a valid, resumable trace and is raised again.
         """
@@ -80,7 +92,7 @@ class AgentRunner:
         self._parts.meter.tokens = 0
         finished = TurnFinished(self.conversation.trace_id, "interrupted", "Interrupted. The conversation is kept; go on with another %%agent cell.")
         try:
-            finished = await self._turn(prompt, cell_id, max_rounds or self._parts.config.max_rounds)
+            finished = await self._turn(prompt, cell_id, max_rounds or self._parts.config.max_rounds, beside)
         except MemflushError as error:
             finished = TurnFinished(self.conversation.trace_id, "error", self._parts.redact(str(error)))
         finally:
@@ -126,24 +138,30 @@ class AgentRunner:
             tools.append(MemorySearch(parts.store, parts.identity, count, tokens=parts.config.recall_tokens, in_context=self._in_context))
         return tools
 
-    async def _turn(self, prompt: list[Block], cell_id: str | None, max_rounds: int) -> TurnFinished:
+    async def _turn(self, prompt: list[Block], cell_id: str | None, max_rounds: int, beside: Sequence[Block]) -> TurnFinished:
         self.conversation.refresh()
         room = await self._ready()
-        size = self._parts.counter(self._model).blocks(prompt)
+        size = self._parts.counter(self._model).blocks([*prompt, *beside])
         fault = room.prompt_fault(size)
         if fault:
             raise MemflushError(fault)
-        aside, items = self._recall(prompt)
-        meta: dict[str, Any] = {"model": self._model}
-        if aside:
-            meta |= {"aside": list(range(len(aside))), "recall_tokens": self._parts.counter(self._model).blocks(aside)}
-        message = self.conversation.add("user", "prompt", [*aside, *prompt], cell_id=cell_id, meta=meta)
+        recalled, items = self._recall(prompt)
+        news, told = self._elsewhere.news(self.conversation.messages, self.conversation.trace.compaction_count)
+        meta: dict[str, Any] = {"model": self._model, **told}
+        aside = [*news, *recalled]
+        if aside or beside:
+            first = len(aside) + len(prompt)
+            meta["aside"] = [*range(len(aside)), *range(first, first + len(beside))]
+        if recalled:
+            meta["recall_tokens"] = self._parts.counter(self._model).blocks(recalled)
+        message = self.conversation.add("user", "prompt", [*aside, *prompt, *beside], cell_id=cell_id, meta=meta)
         room.asked()
         self._emit(TurnStarted(self.conversation.trace_id, message.sequence, self._model))
         if items:
             self._emit(Recalled(items))
         finished = await self._rounds(room, cell_id, max_rounds)
         await room.settle()
+        self._elsewhere.settle(self.conversation.messages)
         return finished
 
     async def _rounds(self, room: Room, cell_id: str | None, max_rounds: int) -> TurnFinished:
