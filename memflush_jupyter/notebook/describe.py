@@ -37,6 +37,18 @@ def describe_variables(namespace: Mapping[str, Any], names: Sequence[str] = (), 
     return _bounded([_describe(name, namespace[name]) if name in namespace else _unknown(name, namespace, hidden) for name in names], list(names))
 
 
+def describe_value(value: Any) -> str:
+    """What a value is, its shape and its beginning, without its name."""
+    return _describe("", value).removeprefix(": ")
+
+
+def plain_text(value: Any, limit: int = MAX_CHARS) -> str | None:
+    """A value of a plain type (numbers, dates, paths, text, library scalars) as text; ``None`` for everything else."""
+    if type(value) in _PLAIN or isinstance(value, pathlib.PurePath) or _is_library_scalar(type(value)):
+        return _safe(value, limit, quoted=False)
+    return None
+
+
 def _is_persons(name: str, value: Any, hidden: Container[str]) -> bool:
     if name.startswith("_") or name in _SHELL or isinstance(value, types.ModuleType):
         return False
@@ -112,7 +124,7 @@ def _pandas_frame(frame: Any) -> str:
 
 def _pandas_series(series: Any) -> str:
     lost = f"{int(series.isna().sum())} missing" if len(series) <= MAX_CELLS else "missing not counted"
-    return f"Series {len(series)} values ({series.dtype}): {lost}{_examples(series.head(_EXAMPLE_ROWS))}"
+    return f"Series {len(series)} values ({series.dtype}): {lost}{_examples(series.head(_EXAMPLE_ROWS), str(series.name))}"
 
 
 def _examples(series: Any, column: str = "") -> str:

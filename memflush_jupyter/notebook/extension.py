@@ -7,6 +7,7 @@ the cell runs as an ordinary asynchronous cell on the kernel's loop: it streams,
 from __future__ import annotations
 
 import atexit
+import contextlib
 from typing import Any
 
 from memflush_jupyter.notebook import logs
@@ -30,11 +31,18 @@ def load(ip: Any) -> None:
         for (kind, name), function in magics(ip).items():
             ip.register_magic_function(function, magic_kind=kind, magic_name=name)
     ip.input_transformers_post.append(await_agent)
-    session.hooks = {"pre_run_cell": lambda *_: session.preload.cell_began(), "post_run_cell": lambda *_: session.preload.cell_ended()}
+    session.hooks = {"pre_run_cell": lambda *_: session.preload.cell_began(), "post_run_cell": lambda *ran: _cell_ended(session, *ran)}
     for event, hook in session.hooks.items():
         ip.events.register(event, hook)
     session.hooks["log"] = logs.guard(lambda text: redacted(session, text))
     atexit.register(session.close)
+
+
+def _cell_ended(session: Session, *ran: Any) -> None:
+    session.preload.cell_ended()
+    for result in ran:
+        with contextlib.suppress(Exception):  # an odd error must not put a line into the person's cell
+            session.failures.cell_ran(result)
 
 
 def unload(ip: Any) -> None:

@@ -62,7 +62,7 @@ def _frames(trace: TracebackType | None, code: list[str]) -> list[str]:
             continue
         number = frame.lineno or 0
         where = "" if frame.name.startswith("<") else f" in {frame.name}"
-        if _is_cell(name):
+        if is_cell_file(name):
             source = linecache.getline(frame.filename, number).strip() or (code[number - 1].strip() if 0 < number <= len(code) else "")
             lines.append(f"  line {number}{where}: {source}")
         else:
@@ -73,8 +73,9 @@ def _frames(trace: TracebackType | None, code: list[str]) -> list[str]:
     return lines
 
 
-def _is_cell(name: str) -> bool:
-    return name.startswith("<ipython-input") or "/ipykernel_" in name
+def is_cell_file(name: str) -> bool:
+    """Whether a file name is that of a cell."""
+    return name.startswith("<ipython-input") or "/ipykernel_" in name.replace(os.sep, "/")
 
 
 def _syntax_error(error: SyntaxError) -> str:

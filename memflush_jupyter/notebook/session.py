@@ -18,6 +18,7 @@ from memflush_jupyter.events import Notice
 from memflush_jupyter.notebook import headless
 from memflush_jupyter.notebook.background import BackgroundWorker
 from memflush_jupyter.notebook.failure import CellError
+from memflush_jupyter.notebook.failures import Failures
 from memflush_jupyter.notebook.interrupts import Interrupts
 from memflush_jupyter.notebook.options import kernel_options
 from memflush_jupyter.notebook.preload import Preload
@@ -79,6 +80,7 @@ class Session:
         self._runners: dict[tuple[str, str, bool, bool, str], AgentRunner] = {}
         self.preload = Preload(self.worker)
         self.hooks: dict[str, Callable[..., None]] = {}
+        self.failures = Failures()
 
     # -- what is opened lazily ---------------------------------------------------------------------------------------------------
 

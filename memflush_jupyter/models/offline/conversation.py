@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-_BLOCK = re.compile(r"^[ \t]*<(recalled|notice|notes?|memory|memory_changed|summary|reminder)(?:\s[^>\n]*)?>.*?</\1>[ \t]*\n?", re.DOTALL | re.MULTILINE)
+_BLOCK = re.compile(r"^[ \t]*<(recalled|notice|notes?|memory|memory_changed|summary|reminder|filled|failed)(?:\s[^>\n]*)?>.*?</\1>[ \t]*\n?", re.DOTALL | re.MULTILINE)
 _STUB = re.compile(r"^\[Notes recalled for this message are no longer shown\.\][ \t]*\n?", re.MULTILINE)
 """What the host leaves of a recall block that it took out to make room."""
 _RECALLED = re.compile(r"<recalled[^>]*>\n?(.*?)</recalled>", re.DOTALL)
