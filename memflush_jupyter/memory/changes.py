@@ -24,6 +24,8 @@ OPEN: Final = '<memory_changed note="memory files that changed since you saw the
 CLOSE: Final = "</memory_changed>"
 _OWN_TAG: Final = re.compile(r"<(?=/?memory_changed\b)", re.IGNORECASE)
 _LINE_CHARS: Final = 240
+_FORGOTTEN: Final = "[forgotten]"
+"""What stands for a line that a person had forgotten (G9): that it is gone must not be told with its words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ def _edited(name: str, old: Seen, new: Seen, own: frozenset[str]) -> Change | No
         return Change(name, "edited")
     had, has = Counter(old.lines), Counter(new.lines)
     added = _news([line for line in _in_order(new.lines, has - had) if line], own, name)
-    removed = tuple(line for line in _in_order(old.lines, had - has) if line)
+    removed = tuple(line for line in _in_order(old.lines, had - has) if line and _FORGOTTEN not in line)
     return Change(name, "edited", added, removed) if added or removed else None
 
 

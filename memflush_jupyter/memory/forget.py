@@ -73,6 +73,19 @@ def candidates(folder: MemoryFolder, pattern: str) -> list[Line]:
     return found
 
 
+def matcher_of_text(pattern: str) -> Callable[[str], bool] | None:
+    """Return what tells whether a text holds the words or the expression of a pattern; ``None`` where it names a line or a note.
+
+    Raises:
+        MemoryFileError: the pattern is empty, or its regular expression cannot be read.
+    """
+    wanted = pattern.strip()
+    if wanted.startswith("mf:") or _PLACE.fullmatch(wanted):
+        return None
+    matches = _matcher(wanted)
+    return lambda text: matches(Line("", 0, text, text, None))
+
+
 def _matcher(pattern: str) -> Callable[[Line], bool]:
     wanted = pattern.strip()
     if not wanted:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from memflush_jupyter.errors import ConfigError
 from memflush_jupyter.notebook.display import render
 from memflush_jupyter.notebook.doors import confirmed
+from memflush_jupyter.notebook.trouble import forget_log
 
 if TYPE_CHECKING:
     from memflush_jupyter.notebook.session import Session
@@ -58,23 +60,34 @@ def do_search(session: Session, given: argparse.Namespace) -> Bundle:
 
 
 def do_forget(session: Session, given: argparse.Namespace) -> Bundle:
-    """Remove lines for good, after a list and a yes (G9)."""
-    from memflush_jupyter.memory import forget
+    """Remove what is said in files, history and conversations for good, after a list and a yes (G9)."""
+    from memflush_jupyter.memory import forget, wording
+    from memflush_jupyter.memory.redaction_values import redacted_bundle
     from memflush_jupyter.notebook.display.view import show
+    from memflush_jupyter.notebook.trouble import session_redactor
 
-    workspace = session.workspace
-    found = forget.candidates(workspace.memory, " ".join(given.what))
-    if not found:
+    if session.running:
+        raise ConfigError("A turn is running; this can be done when it has ended.")
+    workspace, pattern = session.workspace, " ".join(given.what)
+    found = forget.candidates(workspace.memory, pattern)
+    rewrite, hint = wording.rewriter(pattern, found)
+    said = workspace.store.sayings(rewrite, hint=hint)
+    if not found and not said:
         return render.line("Nothing in memory matches.")
     rows = [[f"{line.file}:{line.number}" if line.number else f"{line.file} (history)", line.text[:_SHOWN_CHARS]] for line in found[:SHOWN_LINES]]
-    if len(found) > SHOWN_LINES:
-        rows.append(["", f"… and {len(found) - SHOWN_LINES} more"])
-    show(session.ip, render.table(["where", "text"], rows))
-    if not confirmed(session, f"Forget {render.plural(len(found), 'line')}?", yes=given.yes):
+    rows += [[f"{one.trace[:4]}#{one.sequence}", " ".join(one.text.split())[:_SHOWN_CHARS]] for one in said[: max(0, SHOWN_LINES - len(rows))]]
+    if len(found) + len(said) > len(rows):
+        rows.append(["", f"… and {len(found) + len(said) - len(rows)} more"])
+    show(session.ip, redacted_bundle(render.table(["where", "text"], rows), session_redactor(session)))
+    what = " and ".join(render.plural(number, name) for number, name in ((len(found), "line"), (len(said), "message")) if number)
+    if not confirmed(session, f"Forget {what}?", yes=given.yes):
         return render.line("Nothing was forgotten.")
     done = forget.forget(workspace.memory, found)
     workspace.store.delete_notes(done.ids)
-    return render.line(f"Forgot {render.plural(done.lines, 'line')}.")
+    workspace.store.scrub(rewrite, hint=hint)
+    forget_log(session, rewrite)
+    session.forget_runners()
+    return render.line(f"Forgot {what}.")
 
 
 def write(session: Session, file: str, text: str) -> Bundle:

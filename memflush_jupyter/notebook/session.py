@@ -173,9 +173,13 @@ class Session:
         self.trace_id = None
         self._forget_conversation()
 
+    def forget_runners(self) -> None:
+        """What runners hold of stored messages is read anew with the next turn."""
+        self._runners.clear()
+
     def _forget_conversation(self) -> None:
         self._cells.clear()
-        self._runners.clear()
+        self.forget_runners()
         self.always.clear()
         self.budget = None
         self.history.clear()

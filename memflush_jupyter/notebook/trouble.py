@@ -42,6 +42,13 @@ def session_redactor(session: Session) -> Callable[[str], str]:
     return Redactor(os.environ)
 
 
+def forget_log(session: Session, rewrite: Callable[[str], str]) -> None:
+    """Take what is forgotten out of the log of unexpected errors too (G9)."""
+    path = session.workspace.memory.private / LOG_NAME
+    if path.is_file():
+        path.write_text(rewrite(path.read_text(encoding="utf-8", errors="replace")), encoding="utf-8")
+
+
 def _log_error(session: Session, error: BaseException) -> str | None:
     private = session.folder / session.config.memory_dir / ".memflush"
     path = (private if private.is_dir() else Path(tempfile.gettempdir())) / LOG_NAME

@@ -14,12 +14,15 @@ from memflush_jupyter.trace import fulltext
 from memflush_jupyter.trace.schema import INDEX_VERSION, messages, notes, settings
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from sqlalchemy import Connection
 
 ORIGINS: Final = {"prompt": "user", "reply": "agent", "results": "tool"}
 INDEXED_KINDS: Final = frozenset(ORIGINS)
 """Kinds of main-path messages that are indexed: what was said and seen, not what the host or a summary made of it."""
 
+_BATCH: Final = 500
 _ADD = "INSERT INTO search_index (rowid, body) VALUES (?, ?)"
 _REMOVE = "INSERT INTO search_index (search_index, rowid, body) VALUES ('delete', ?, ?)"
 
@@ -34,6 +37,12 @@ def remove(connection: Connection, row: int, said: str) -> None:
     """Take a text out of the index; it must be the one that was put in."""
     if said:
         connection.exec_driver_sql(_REMOVE, (row, fulltext.split(fulltext.clipped(said))))
+
+
+def remove_all(connection: Connection, rows: Iterable[tuple[int, str]]) -> None:
+    """Take many texts out, as ``remove`` does each."""
+    for batch in batched(((row, fulltext.split(fulltext.clipped(said))) for row, said in rows if said), _BATCH):
+        connection.exec_driver_sql(_REMOVE, list(batch))
 
 
 def message_row(number: int) -> int:
@@ -66,6 +75,18 @@ def rebuild(connection: Connection) -> None:
     for note in connection.execute(select(notes.c.number, notes.c.text).where(notes.c.state != "retired")):
         add(connection, note_row(note.number), note.text)
     connection.execute(settings.update().where(settings.c.key == "index_version").values(value=INDEX_VERSION))
+
+
+def batched(rows: Iterable[tuple[int, str]], size: int) -> Iterator[list[tuple[int, str]]]:
+    """Give the rows in lists of ``size``."""
+    taken: list[tuple[int, str]] = []
+    for row in rows:
+        taken.append(row)
+        if len(taken) == size:
+            yield taken
+            taken = []
+    if taken:
+        yield taken
 
 
 def purge(connection: Connection) -> None:

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import insert, select
 
-from memflush_jupyter.trace import index, ledger, records, search, tree
+from memflush_jupyter.trace import forgetting, index, ledger, records, search, tree
 from memflush_jupyter.trace.base import StoreBase
 from memflush_jupyter.trace.cognition import CognitionEvent
 from memflush_jupyter.trace.schema import cognition_events, notes
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Sequence
+    from collections.abc import Callable, Collection, Container, Sequence
 
     from sqlalchemy import Connection
 
+    from memflush_jupyter.trace.forgetting import Saying, Scrubbed
     from memflush_jupyter.trace.models import Note, SearchHit
 
 
@@ -55,6 +56,19 @@ class Remembering(StoreBase):
             index.purge(connection)
         self._database.maintain("PRAGMA wal_checkpoint(TRUNCATE)")
         return removed
+
+    def sayings(self, rewrite: Callable[[str], str], *, hint: str = "") -> list[Saying]:
+        """The messages whose text ``rewrite`` would change (G9). ``hint``: a lower-case word that stands in each, so that few are looked at."""
+        with self._database.read() as connection:
+            return forgetting.sayings(connection, rewrite, hint)
+
+    def scrub(self, rewrite: Callable[[str], str], *, hint: str = "") -> Scrubbed:
+        """Pass every stored text through ``rewrite`` for good (G9): messages, titles, events, settings, index; notes it changes are deleted."""
+        with self._database.write() as connection:
+            done = forgetting.scrub(connection, rewrite, hint)
+            index.purge(connection)
+        self._database.maintain("PRAGMA wal_checkpoint(TRUNCATE)")
+        return done
 
     def signal_note(self, note_id: str, query: str | None = None) -> None:
         """Count one more use of a note, and the question that led to it (F6). Unknown ids are passed over."""

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from sqlalchemy import delete, insert, select, update
 
 from memflush_jupyter.errors import TraceError
-from memflush_jupyter.trace import cognition, index, ledger, records, tree
+from memflush_jupyter.trace import cognition, forgetting, index, ledger, records, tree
 from memflush_jupyter.trace.models import Message, Trace
 from memflush_jupyter.trace.remembering import Remembering
-from memflush_jupyter.trace.schema import cognition_events, messages, notes, traces
+from memflush_jupyter.trace.schema import cognition_events, messages, notes, settings, traces
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,18 +95,15 @@ class TraceStore(Remembering):
         """
         with self._database.write() as connection:
             row = tree.trace_row(connection, trace_id)
-            stored = connection.execute(select(messages).where(messages.c.trace == row.id)).all()
-            for message in stored:
-                if index.indexed(message.kind, message.branch):
-                    index.remove(connection, index.message_row(message.id), index.said_by(json.loads(message.content), json.loads(message.meta)))
-            connection.execute(delete(messages).where(messages.c.trace == row.id))
+            deleted = forgetting.forget_messages(connection, row.id)
             connection.execute(delete(cognition_events).where(cognition_events.c.trace == row.id))
             connection.execute(update(notes).where(notes.c.trace == row.id).values(trace=None, sequence=None))
             connection.execute(update(traces).where(traces.c.parent_trace == row.id).values(parent_trace=None))
             connection.execute(delete(traces).where(traces.c.id == row.id))
+            connection.execute(delete(settings).where(settings.c.key.like(f"%:{row.id}")))  # what was kept beside it, by its id
             index.purge(connection)
         self._database.maintain("PRAGMA wal_checkpoint(TRUNCATE)")
-        return len(stored)
+        return deleted
 
     def append(
         self,
