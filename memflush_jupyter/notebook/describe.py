@@ -28,7 +28,7 @@ _SHELL = frozenset({"In", "Out", "exit", "quit", "open", "get_ipython"})
 def describe_variables(namespace: Mapping[str, Any], names: Sequence[str] = (), *, hidden: Container[str] = ()) -> str:
     """One block a variable. Without ``names``: everything a person made, modules and private names left out."""
     if not names:
-        found = [name for name, value in list(namespace.items()) if _is_persons(name, value, hidden)]
+        found = [name for name, value in list(namespace.items()) if is_persons(name, value, hidden)]
         if not found:
             return "The kernel holds no variables yet."
         blocks = [_describe(name, namespace[name]) for name in found[:MAX_VARIABLES]]
@@ -49,7 +49,8 @@ def plain_text(value: Any, limit: int = MAX_CHARS) -> str | None:
     return None
 
 
-def _is_persons(name: str, value: Any, hidden: Container[str]) -> bool:
+def is_persons(name: str, value: Any, hidden: Container[str]) -> bool:
+    """Whether a variable is the person's own: no module, no import, nothing private or of the shell's."""
     if name.startswith("_") or name in _SHELL or isinstance(value, types.ModuleType):
         return False
     if name in hidden:
@@ -62,7 +63,7 @@ def _is_persons(name: str, value: Any, hidden: Container[str]) -> bool:
 
 
 def _unknown(name: str, namespace: Mapping[str, Any], hidden: Container[str]) -> str:
-    own = [key for key, value in list(namespace.items()) if _is_persons(key, value, hidden)]
+    own = [key for key, value in list(namespace.items()) if is_persons(key, value, hidden)]
     near = difflib.get_close_matches(name, own, n=3)
     return f"{name}: not defined" + (f"; similar names: {', '.join(near)}" if near else "")
 

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import re
 from typing import Any
 
-from memflush_jupyter.notebook import logs
+from memflush_jupyter.notebook import completion, logs
 from memflush_jupyter.notebook.magics import agent, budget, memory
 from memflush_jupyter.notebook.session import Session
 from memflush_jupyter.notebook.trouble import redacted
 
 _CALL = "get_ipython().run_cell_magic('agent',"
+_LINE_CALL = re.compile(r"get_ipython\(\)\.run_line_magic\('agent', ['\"]\s*fix\b")
+"""Lines of ``%agent`` that run a turn."""
 _MAGICS = (agent.functions, memory.functions, budget.functions)
 _CLASS_NAME = "MemFlush"
 
@@ -34,6 +37,7 @@ def load(ip: Any) -> None:
     session.hooks = {"pre_run_cell": lambda *_: session.preload.cell_began(), "post_run_cell": lambda *ran: _cell_ended(session, *ran)}
     for event, hook in session.hooks.items():
         ip.events.register(event, hook)
+    session.hooks["completion"] = completion.install(ip, session)
     session.hooks["log"] = logs.guard(lambda text: redacted(session, text))
     atexit.register(session.close)
 
@@ -51,6 +55,7 @@ def unload(ip: Any) -> None:
     if session is None:
         return
     session.hooks.pop("log")()
+    session.hooks.pop("completion")()
     for event, hook in session.hooks.items():
         if hook in ip.events.callbacks[event]:
             ip.events.unregister(event, hook)
@@ -67,7 +72,7 @@ def unload(ip: Any) -> None:
 
 
 def await_agent(lines: list[str]) -> list[str]:
-    """Put ``await`` before a transformed ``%%agent`` cell; every other cell stays as it is."""
+    """Put ``await`` before a transformed ``%%agent`` cell and before ``%agent fix``; every other line stays as it is."""
     if lines and lines[0].startswith(_CALL):
         return [f"await {lines[0]}", *lines[1:]]
-    return lines
+    return [f"await {line}" if _LINE_CALL.match(line) else line for line in lines]

@@ -5,6 +5,7 @@ Only text is kept, never the exception: its frames would keep every variable of 
 
 from __future__ import annotations
 
+import ast
 import difflib
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -43,6 +44,11 @@ class Failures:
         """The latest one."""
         return next(reversed(self._kept.values()), None)
 
+    @property
+    def counts(self) -> list[int]:
+        """The cells that failed, by execution count."""
+        return sorted(self._kept)
+
     def text(self, count: int) -> str | None:
         """What the cell of that count failed with, or ``None``."""
         found = self._kept.get(count)
@@ -65,6 +71,8 @@ class Failures:
 
 def failure_of(error: Exception, source: str, count: int) -> Failure:
     """What is kept of an error."""
+    if isinstance(error, SyntaxError) and "incomplete input" in str(error.msg):
+        error = _complete(error, source)
     text = render_failure(error, source)
     try:
         message = str(error)[:2000]
@@ -75,6 +83,17 @@ def failure_of(error: Exception, source: str, count: int) -> Failure:
     else:
         line = _line(error)
     return Failure(count, source, type(error).__name__, message, text, line, _near(error))
+
+
+def _complete(error: SyntaxError, source: str) -> SyntaxError:
+    """The parser's own words for a cell that ends too early: the shell says only that it is incomplete."""
+    try:
+        ast.parse("\n".join("pass" if line.startswith(("%", "!")) else line for line in source.splitlines()))
+    except SyntaxError as better:
+        return better
+    except (ValueError, RecursionError, MemoryError):
+        return error
+    return error
 
 
 def _line(error: Exception) -> int:

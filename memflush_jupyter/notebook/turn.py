@@ -12,15 +12,18 @@ from memflush_jupyter.notebook.approval import make_approver
 from memflush_jupyter.notebook.display.transcript import FAILED_STOPS, Transcript
 from memflush_jupyter.notebook.display.view import Format, View, make_view
 from memflush_jupyter.notebook.failure import CellError, TurnInterrupted
+from memflush_jupyter.notebook.interpolate import Filled, budget, interpolate, mentions
 from memflush_jupyter.notebook.kernel_tools import kernel_tools
+from memflush_jupyter.notebook.reaching import names_of
 from memflush_jupyter.notebook.session import NOTHING_SET, OFFLINE_NOTICE
 from memflush_jupyter.notebook.trouble import told
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from memflush_jupyter.events import TurnFinished
     from memflush_jupyter.notebook.session import Session
+    from memflush_jupyter.trace.models import Block
 
 INTERRUPTED = "Interrupted. The conversation is kept; go on with another %%agent cell."
 TITLE_CHARS = 60
@@ -40,8 +43,8 @@ class TurnOptions:
     settings: Mapping[str, str] = field(default_factory=dict)
 
 
-async def run_cell(session: Session, prompt: str, options: TurnOptions) -> None:
-    """Run one turn and show it.
+async def run_cell(session: Session, prompt: str, options: TurnOptions, beside: Sequence[Block] = ()) -> str:
+    """Run one turn and show it; return the answer's text. ``beside``: data that goes with the prompt; names are then not filled in.
 
     Raises:
         CellError: it failed; the text is the sentence for the person.
@@ -52,7 +55,7 @@ async def run_cell(session: Session, prompt: str, options: TurnOptions) -> None:
         async with session.interrupts.watch():
             await session.preload.ready()
             with session.config.overridden(options.settings):
-                await _run(session, prompt, options)
+                return await _run(session, prompt, options, beside)
     except asyncio.CancelledError:
         if not session.interrupts.requested:
             raise
@@ -68,7 +71,7 @@ async def run_cell(session: Session, prompt: str, options: TurnOptions) -> None:
         session.approver.policy = None
 
 
-async def _run(session: Session, prompt: str, options: TurnOptions) -> None:
+async def _run(session: Session, prompt: str, options: TurnOptions, beside: Sequence[Block]) -> str:
     if options.new and options.resume:
         raise ConfigError("--new and --resume exclude each other.")
     faults = session.config.take_faults()
@@ -86,12 +89,27 @@ async def _run(session: Session, prompt: str, options: TurnOptions) -> None:
             chosen = bool(options.model or session.model or session.config.model)
             view.transcript.line(OFFLINE_NOTICE.format(why="The" if chosen else NOTHING_SET, key=session.config.api_key_env))
         _choose_conversation(session, view, prompt, model, options)
-        finished = await _drive(session, view, prompt, model, options)
+        filled = Filled(prompt, list(beside)) if beside else await _filled(session, prompt, model)
+        for line in filled.lines:
+            view.transcript.line(line)
+        finished = await _drive(session, view, filled, model, options)
     finally:
         session.record(view.transcript.budget)
         view.finish()
     if finished.stop in FAILED_STOPS:
         raise CellError(finished.sentence or "The turn did not finish.")
+    return view.transcript.answer
+
+
+async def _filled(session: Session, prompt: str, model: str) -> Filled:
+    """The prompt with the names of this notebook filled in."""
+    if not mentions(prompt):
+        return Filled(prompt)
+    info = await session.workspace.client.info(model)
+    names = names_of(session.ip, session.failures.text)
+    redact = session.workspace.redactor
+    redact.renew()
+    return interpolate(prompt, names, vision=info.vision, chars=budget(info.window), redact=redact)
 
 
 def _choose_conversation(session: Session, view: View, prompt: str, model: str, options: TurnOptions) -> None:
@@ -120,14 +138,14 @@ def _hint(session: Session, view: View, model: str, hint: str) -> None:
         view.transcript.line(hint)
 
 
-async def _drive(session: Session, view: View, prompt: str, model: str, options: TurnOptions) -> TurnFinished:
+async def _drive(session: Session, view: View, filled: Filled, model: str, options: TurnOptions) -> TurnFinished:
     memory = session.config.memory if options.memory is None else options.memory
     tools = kernel_tools(session.ip, session.interrupts, timeout_s=session.config.tool_timeout_s)
     runner = session.runner(model, memory=memory, tools=tools)
     for event in session.take_pending():
         view.handle(event)
-    content = [{"type": "text", "text": prompt}]
-    return await runner.turn(content, view.handle, cell_id=headless.cell_id(session.ip), max_rounds=options.max_rounds)
+    content = [{"type": "text", "text": filled.text}]
+    return await runner.turn(content, view.handle, cell_id=headless.cell_id(session.ip), max_rounds=options.max_rounds, beside=filled.beside)
 
 
 def _title(session: Session, prompt: str) -> str:

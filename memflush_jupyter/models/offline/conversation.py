@@ -10,7 +10,9 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-_BLOCK = re.compile(r"^[ \t]*<(recalled|notice|notes?|memory|memory_changed|summary|reminder|filled|failed)(?:\s[^>\n]*)?>.*?</\1>[ \t]*\n?", re.DOTALL | re.MULTILINE)
+_BLOCK = re.compile(
+    r"^[ \t]*<(recalled|notice|notes?|memory|memory_changed|summary|reminder|filled|failed)(?:\s[^>\n]*)?>.*?</\1>[ \t]*\n?", re.DOTALL | re.MULTILINE
+)
 _STUB = re.compile(r"^\[Notes recalled for this message are no longer shown\.\][ \t]*\n?", re.MULTILINE)
 """What the host leaves of a recall block that it took out to make room."""
 _RECALLED = re.compile(r"<recalled[^>]*>\n?(.*?)</recalled>", re.DOTALL)
@@ -71,6 +73,8 @@ class Conversation:
     messages: int = 0
     instruction: str = ""
     answered: bool = False
+    failed: str = ""
+    """The failed cell that the last prompt asks about, as the host describes it."""
 
     @property
     def prompt(self) -> str:
@@ -154,6 +158,7 @@ def _read_assistant(conversation: Conversation, message: dict[str, Any], open_ca
 def _read_user(conversation: Conversation, blocks: list[dict[str, Any]], open_calls: dict[str, Call], *, side: bool) -> None:
     words: list[str] = []
     recalled: list[str] = []
+    failed = ""
     texts = [number for number, block in enumerate(blocks) if block.get("type") == "text"]
     for number, block in enumerate(blocks):
         if block.get("type") == "tool_result":
@@ -167,6 +172,7 @@ def _read_user(conversation: Conversation, blocks: list[dict[str, Any]], open_ca
                 conversation.instruction, conversation.answered = text, False
                 continue
             recalled += recalled_lines(text)
+            failed = text if text.startswith("<failed ") else failed
             if _SUMMARY_START.match(text):
                 conversation.summaries.append(text)
                 continue
@@ -176,3 +182,4 @@ def _read_user(conversation: Conversation, blocks: list[dict[str, Any]], open_ca
     if words:
         conversation.prompts.append("\n".join(words))
         conversation.recalled = recalled
+        conversation.failed = failed

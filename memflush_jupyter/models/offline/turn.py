@@ -10,7 +10,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from memflush_jupyter.models.offline import figures, loading, sentences
+from memflush_jupyter.models.offline import figures, loading, mending, sentences
 from memflush_jupyter.models.offline.analyses import CODE, lead
 from memflush_jupyter.models.offline.answers import answer
 from memflush_jupyter.models.offline.asked_back import requests
@@ -75,6 +75,8 @@ Talk = Generator[Calls, list[Outcome], str]
 def turn(conversation: Conversation) -> Talk:
     """Answer the prompt, clause by clause."""
     now = len(conversation.prompts) - 1
+    if conversation.failed:
+        return mending.answer(conversation.failed)
     state = State(conversation, [step for step in conversation.steps if step.turn != now])
     state.previous = earlier_task(conversation, state.kernel)
     parts: list[str] = []

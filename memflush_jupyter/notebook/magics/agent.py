@@ -10,7 +10,9 @@ from typing import Any
 from memflush_jupyter.errors import ConfigError
 from memflush_jupyter.notebook import doors
 from memflush_jupyter.notebook.arguments import HelpAsked, Parser, choose, count, setting
+from memflush_jupyter.notebook.failure import CellError, TurnInterrupted
 from memflush_jupyter.notebook.session import Session
+from memflush_jupyter.notebook.trouble import told
 
 Bundle = dict[str, Any]
 
@@ -86,9 +88,26 @@ def cell_parser() -> Parser:
     return parser
 
 
-def agent_line(ip: Any, line: str = "") -> None:
-    """``%agent NAME …``: steer the conversation."""
+def agent_line(ip: Any, line: str = "") -> Coroutine[Any, Any, None] | None:
+    """``%agent NAME …``: steer the conversation. What runs a turn is a coroutine, which the cell awaits."""
+    word, _, rest = line.strip().partition(" ")
+    if word == "fix":
+        return doors.enter_async(ip, lambda session: _fix(session, parsers()[word].parse(rest)))
     doors.enter(ip, lambda session: _steer(session, line))
+    return None
+
+
+async def _fix(session: Session, given: argparse.Namespace) -> None:
+    with session.turn():
+        await _prepared(session)
+        from memflush_jupyter.notebook import fixing
+
+        try:
+            await fixing.fix(session, given)
+        except (CellError, TurnInterrupted):
+            raise
+        except Exception as error:  # noqa: BLE001 - the person sees a sentence, the log has the rest
+            raise told(session, error) from None
 
 
 def _steer(session: Session, line: str) -> Bundle | list[Bundle] | None:
@@ -117,6 +136,10 @@ def parsers() -> dict[str, Parser]:
     made["config"].add_argument("name", nargs="?", help="one option; left out: all of them")
     made["config"].add_argument("--changed", action="store_true", help="only those that differ in where they come from: not the defaults")
     made["config"].add_argument("--json", action="store_true", help="as JSON")
+    made["fix"].add_argument("-m", "--model", default="", help="model of this turn: anthropic/NAME, local/NAME or offline/analyst")
+    made["fix"].add_argument("--approve", choices=["ask", "auto", "deny"], default="", help="who decides whether code runs; default: MemFlush.approve")
+    made["fix"].add_argument("words", nargs="*", help="what the model should know, in your words")
+    made["code"].add_argument("number", nargs="?", type=int, help="number of the code block, from 1; default: the last")
     made["export"].add_argument("file", nargs="?", help="target, by its ending .md, .json or .ipynb; default: conversation-ID.md")
     made["export"].add_argument("--trace", help="another conversation than the present one")
     made["export"].add_argument("--force", action="store_true", help="replace a file that exists")
@@ -135,6 +158,8 @@ _ABOUT = {
     "reset": "empties the conversation's context; the trace keeps every message",
     "model": "shows or sets the model of this kernel's turns",
     "config": "lists every option, its value, and where that comes from",
+    "fix": "explains the last error and proposes a corrected cell below",
+    "code": "puts a code block of the last answer into a new cell",
     "flush": "saves what matters to memory now",
     "compact": "replaces the older part of the context by a summary now",
     "export": "writes the conversation to a file",
@@ -142,7 +167,7 @@ _ABOUT = {
 }
 
 
-_ROOMS = {"config": "options"}
+_ROOMS = {"code": "fixing", "config": "options"}
 """Where a subcommand is done, when not in ``steering``."""
 
 
@@ -164,8 +189,8 @@ def functions(ip: Any) -> dict[tuple[str, str], Callable[..., Any]]:
     def cell(line: str, cell: str = "") -> Coroutine[Any, Any, None]:
         return agent_cell(ip, line, cell)
 
-    def steer(line: str = "") -> None:
-        agent_line(ip, line)
+    def steer(line: str = "") -> Coroutine[Any, Any, None] | None:
+        return agent_line(ip, line)
 
     cell.__doc__, steer.__doc__ = cell_parser().format_help(), overview()
     return {("cell", "agent"): cell, ("line", "agent"): steer}
