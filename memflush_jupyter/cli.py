@@ -43,3 +43,26 @@ def demo(output: Path, timeout: float) -> None:
     click.echo("Running the quickstart notebook with the built-in offline model. It takes about a minute.")
     result = run_demo(output, timeout_s=timeout)
     click.echo(describe(result))
+
+
+@main.command()
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), default=Path())
+@click.option("--memory-dir", default=None, help="Name of the memory folder, where it is not the configured one.")
+@click.option("--history-days", type=click.IntRange(min=0), default=90, show_default=True, help="Keep what files were before a change for so many days.")
+@click.option("--dry-run", is_flag=True, help="Only say what would go.")
+def gc(folder: Path, memory_dir: str | None, history_days: int, dry_run: bool) -> None:
+    """Remove leftovers from the memory of FOLDER (default: this one): old history, what killed kernels left, free space of the store.
+
+    Memory files and conversations stay; `%memory forget` and `%agent delete` remove those.
+    """
+    import os
+
+    from memflush_jupyter.config import MemFlush
+    from memflush_jupyter.upkeep import collect, describe
+
+    config = MemFlush()
+    config.apply_environment(os.environ)
+    if memory_dir is not None:
+        config.memory_dir = memory_dir
+    report = collect(folder.resolve(), config, environ=os.environ, history_days=history_days, dry_run=dry_run)
+    click.echo(describe(report, dry_run=dry_run))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Self
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final, Self
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, func, insert, select, update
 
 from memflush_jupyter.trace import index, records
 from memflush_jupyter.trace.clean import Cleaner
 from memflush_jupyter.trace.database import Database, Synchronous
-from memflush_jupyter.trace.schema import INDEX_VERSION, locks, settings
+from memflush_jupyter.trace.schema import INDEX_VERSION, locks, settings, traces
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +27,20 @@ if TYPE_CHECKING:
 def unredacted(text: str) -> str:
     """The redaction of a store that was opened without one: none."""
     return text
+
+
+_LOCK_AGE_S: Final = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Leftovers:
+    """What can go: conversations without a message, records of deleted ones, locks of ended processes, free pages and their size."""
+
+    traces: int
+    settings: int
+    locks: int
+    pages: int
+    page_size: int
 
 
 class StoreBase:
@@ -102,11 +118,28 @@ class StoreBase:
         with self._database.write() as connection:
             connection.execute(delete(locks).where(locks.c.name == name, locks.c.owner == owner))
 
+    def leftovers(self, *, remove: bool) -> Leftovers:
+        """Count, and with ``remove`` delete, what nobody asks for: conversations a day old in which nothing was said, and stale records."""
+        now = self._clock.now()
+        with self._database.write() as connection:
+            empty = (traces.c.last_sequence == 0, traces.c.updated_at < records.stamp(now - timedelta(days=1)))
+            stale = (settings.c.key.like("memory_seen:%"), ~select(traces.c.id).where(settings.c.key == "memory_seen:" + traces.c.id).exists())
+            ended = (locks.c.heartbeat < self._wall() - _LOCK_AGE_S,)
+            counts = [
+                connection.execute(select(func.count()).select_from(table).where(*rule)).scalar() or 0
+                for table, rule in ((traces, empty), (settings, stale), (locks, ended))
+            ]
+            if remove:
+                for table, rule in ((traces, empty), (settings, stale), (locks, ended)):
+                    connection.execute(delete(table).where(*rule))
+            pages, size = (connection.exec_driver_sql(f"PRAGMA {name}").scalar() or 0 for name in ("freelist_count", "page_size"))
+        return Leftovers(counts[0], counts[1], counts[2], int(pages), int(size))
+
     def gc(self) -> int:
         """Merge the index, drop locks older than a day, give free space back to the disk. Returns the bytes won."""
         before = self._database.size()
         with self._database.write() as connection:
-            connection.execute(delete(locks).where(locks.c.heartbeat < self._wall() - 86400))
+            connection.execute(delete(locks).where(locks.c.heartbeat < self._wall() - _LOCK_AGE_S))
             index.purge(connection)
         self._database.maintain("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)")
         return max(0, before - self._database.size())
