@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from memflush_jupyter.clock import make_clock
 from memflush_jupyter.context.tokens import TokenCounter
 from memflush_jupyter.errors import MemflushError
 from memflush_jupyter.memory.files import MemoryFolder
+from memflush_jupyter.memory.identity import by_path, of_folder
 from memflush_jupyter.memory.redaction import Redactor
 from memflush_jupyter.models.client import ModelClient
 from memflush_jupyter.trace.store import TraceStore
@@ -44,6 +44,7 @@ class Workspace:
         self.redactor = redactor or Redactor(environ)
         self.memory = MemoryFolder(self.folder / config.memory_dir, clock=clock, declared=config.memory_files)
         self.warning: str | None = None
+        self._own_identity = ""
         self.store = self._open_store()
         self.client = ModelClient(config, clock=clock, environ=environ, count=TokenCounter("offline", factor=1.0, learned=False).text)
         self.spending = Spending()
@@ -71,8 +72,17 @@ class Workspace:
 
     @property
     def identity(self) -> str:
-        """Whose memory it is: the configured name, or the memory folder itself, so that notebooks beside each other share it."""
-        return self.config.identity or f"folder-{hashlib.sha256(str(self.memory.root).encode()).hexdigest()[:12]}"
+        """Whose memory it is: the configured name, or the memory folder's own, so that notebooks beside each other share it.
+
+        The folder's name is kept in it, so that its conversations are found again when it is moved or copied.
+        """
+        if self.config.identity:
+            return self.config.identity
+        if not self._own_identity:
+            self._own_identity = (
+                of_folder(self.memory, [trace.identity for trace in self.store.traces()]) if self.warning is None else by_path(self.memory.root)
+            )
+        return self._own_identity
 
     def twin(self) -> Workspace:
         """The same folder opened once more, for another thread."""
