@@ -25,6 +25,7 @@ demo: $(VENV)/installed-demo ## Run the quickstart offline in a fresh folder and
 
 test: $(VENV)/installed-test ## Run all tests, the notebooks included
 	@if ls tests/browser/test_*.py >/dev/null 2>&1; then sh tools/ensure_browser.sh; fi
+	@sh tools/real_notebooks.sh $(BIN)/python
 	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist loadfile --nbval $(TESTS) $(TEST_ARGS)
 
 lint: $(VENV)/installed-test $(VENV)/installed-lint ## Check style, types and the arrows between the rooms

@@ -40,6 +40,7 @@ _MASKS = tuple(
         (r"\"(?:[^\"\\\n]|\\.)*\"\s*\.format(?:_map)?\(|'(?:[^'\\\n]|\\.)*'\s*\.format(?:_map)?\(", 0),
         (r"^[ \t]*(?:>>>|\.\.\.|!|%%?\w|In \[\d*\]:|\$ ).*$", re.MULTILINE),  # sessions, shell lines and magics
         (r"<[A-Za-z/][^<>\n]*>", 0),  # a tag with its attributes
+        (r"^[ \t]*:{3,}[ \t]*\{[^\n]*|\{[\w:.-]+\}(?=`)", re.MULTILINE),  # directives and roles of MyST
     )
 )
 
@@ -75,7 +76,7 @@ def find(prompt: str) -> list[Reference]:
 
 def is_code(text: str) -> bool:
     """Whether a text is Python: it parses, and it does something. Bare words and ``{name}`` alone parse too, and are prose."""
-    bare = textwrap.dedent("\n".join("pass" if re.match(r"[%!]", line) else line for line in text.splitlines()))
+    bare = textwrap.dedent("\n".join("pass" if re.match(r"[%!]", line) else line for line in _REFERENCE.sub("{x}", text).splitlines()))
     tree = _parsed(bare) or _parsed(f"{bare.rstrip()} pass" if bare.rstrip().endswith(":") else "")
     return tree is not None and any(_acts(statement) for statement in tree.body)
 

@@ -88,6 +88,8 @@ async def _run(session: Session, prompt: str, options: TurnOptions, beside: Sequ
             session.told_offline = True
             chosen = bool(options.model or session.model or session.config.model)
             view.transcript.line(OFFLINE_NOTICE.format(why="The" if chosen else NOTHING_SET, key=session.config.api_key_env))
+        if warning := session.workspace.take_warning():
+            view.transcript.line(warning, "warning")
         _choose_conversation(session, view, prompt, model, options)
         filled = Filled(prompt, list(beside)) if beside else await _filled(session, prompt, model)
         for line in filled.lines:
@@ -109,7 +111,7 @@ async def _filled(session: Session, prompt: str, model: str) -> Filled:
     names = names_of(session.ip, session.failures.text)
     redact = session.workspace.redactor
     redact.renew()
-    return interpolate(prompt, names, vision=info.vision, chars=budget(info.window), redact=redact)
+    return session.interrupts.step(lambda: interpolate(prompt, names, vision=info.vision, chars=budget(info.window), redact=redact))
 
 
 def _choose_conversation(session: Session, view: View, prompt: str, model: str, options: TurnOptions) -> None:
