@@ -9,11 +9,11 @@ decided on the whole reply, never on the call.
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from memflush_jupyter.models import strict_json
 from memflush_jupyter.models.pieces import ModelReply, TextPiece, ThinkingPiece, ToolPiece
 from memflush_jupyter.trace.models import Block, Usage
 
@@ -237,13 +237,8 @@ class ReplyBuilder:
     def _input(self, block: _Open, name: str) -> dict[str, Any]:
         raw = "".join(block.parts).strip()
         given = block.start.get("input")
-        if not raw:
-            if given is None or isinstance(given, dict):
-                return given or {}
-            self._faults.append(f"The input of the call to {name} is not a JSON object.")
-            return {}
         try:
-            value = json.loads(raw)
+            value = strict_json.loads(raw) if raw else strict_json.sound({} if given is None else given)
         except ValueError:
             self._faults.append(f"The input of the call to {name} is not valid JSON.")
             return {}

@@ -14,6 +14,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from memflush_jupyter.models import strict_json
 from memflush_jupyter.models.streaming import make_tool_id
 
 if TYPE_CHECKING:
@@ -237,7 +238,7 @@ def _typed(text: str, schema: dict[str, Any], name: str) -> Any:
     if wanted in {None, "string"}:
         return text
     try:
-        return json.loads(text, strict=False)
+        return strict_json.loads(text, strict=False)
     except ValueError:
         return text
 
@@ -249,7 +250,8 @@ def _first_json(text: str) -> Any:
 def _json_at(text: str, position: int) -> tuple[Any, int]:
     """Decode one JSON value at ``position``; small models put raw line breaks into strings, which is let pass."""
     try:
-        return json.JSONDecoder(strict=False).raw_decode(text, position)
+        value, end = json.JSONDecoder(strict=False).raw_decode(text, position)
+        return strict_json.sound(value), end
     except (ValueError, RecursionError):
         return None, position
 

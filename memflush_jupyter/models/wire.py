@@ -53,7 +53,7 @@ def _decode(event: ServerEvent, served: faults.Served) -> dict[str, Any] | Model
         return None
     try:
         data = json.loads(event.data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return ModelError(_MALFORMED, kind="other", status=200)
     if event.name == "error" or (isinstance(data, dict) and (data.get("type") == "error" or ("error" in data and "type" not in data))):
         return faults.from_body(200, data, served)
@@ -63,7 +63,7 @@ def _decode(event: ServerEvent, served: faults.Served) -> dict[str, Any] | Model
 def _read_whole(content: bytes, kind: str, served: faults.Served) -> dict[str, Any] | ModelError:
     try:
         data = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return faults.not_messages_api(served, kind)
     if isinstance(data, dict) and data.get("type") == "message":
         return data

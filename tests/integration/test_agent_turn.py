@@ -126,6 +126,18 @@ async def test_a_tool_call_in_a_cut_message_is_not_run(tmp_path):
         assert agent.server.refusals == []
 
 
+@pytest.mark.parametrize("raw", ['{"code": NaN}', '{"code": 1e999}', '{"code": ' + "[" * 5000 + "]" * 5000 + "}"])
+async def test_a_call_that_json_cannot_say_again_is_not_sent_back(tmp_path, raw):
+    """P6, D11: Python's reader takes ``NaN``; a server refuses each later request that holds it."""
+    tool = ScriptedTool()
+    async with AgentHarness(tmp_path, tools=[tool]) as agent:
+        agent.server.script([Reply([tool_use("run_python", {"code": "1"})], raw_input=raw), "Done.", "Here."])
+        assert finished(await agent.say("Go.")).stop == "end"
+        assert finished(await agent.say("Still there?")).stop == "end"
+        assert tool.calls == []
+        assert agent.server.refusals == []
+
+
 async def test_a_model_that_is_always_cut_ends_the_turn(tmp_path):
     async with AgentHarness(tmp_path) as agent:
         agent.server.script(lambda request: Reply("half a sentence that goes on", broken=Break("cut", after=3)))

@@ -95,6 +95,11 @@ def test_tool_json_truncated_by_a_limit_parses_smaller_but_is_not_trusted(reason
         (("nonsense",), "The input of the call to f is not valid JSON."),
         (("[1, 2]",), "The input of the call to f is not a JSON object."),
         (('"text"',), "The input of the call to f is not a JSON object."),
+        (('{"a": NaN}',), "The input of the call to f is not valid JSON."),
+        (('{"a": [{"b": -Infinity}]}',), "The input of the call to f is not valid JSON."),
+        (('{"a": 1e999}',), "The input of the call to f is not valid JSON."),
+        (('{"a": ' + "[" * 150 + "]" * 150 + "}",), "The input of the call to f is not valid JSON."),
+        (('{"a": ' + "[" * 100_000,), "The input of the call to f is not valid JSON."),
     ],
 )
 def test_malformed_tool_input_is_a_fault_with_an_empty_input(deltas: tuple[str, ...], sentence: str) -> None:
@@ -102,6 +107,14 @@ def test_malformed_tool_input_is_a_fault_with_an_empty_input(deltas: tuple[str, 
     assert reply.fault == sentence
     assert reply.tool_calls == [{"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}]
     assert not reply.trustworthy
+
+
+@pytest.mark.parametrize(("given", "sentence"), [({"a": float("nan")}, "is not valid JSON"), ([], "is not a JSON object"), (0, "is not a JSON object")])
+def test_input_given_at_the_start_is_held_to_the_same(given: object, sentence: str) -> None:
+    start = {"type": "content_block_start", "index": 0, "content_block": {"type": "tool_use", "id": "toolu_1", "name": "f", "input": given}}
+    _, reply, _ = build(START, start, end("tool_use"), STOP)
+    assert reply.fault == f"The input of the call to f {sentence}."
+    assert reply.tool_calls[0]["input"] == {}
 
 
 def test_call_without_input_has_an_empty_object() -> None:
