@@ -16,10 +16,17 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any, Self, TextIO
 
+from memflush_jupyter.notebook.failure import is_cell_file
+
 Bundle = dict[str, Any]
 
 METADATA = "metadata"
 """Key beside the mime types of a display under which its metadata (an image's size) travels."""
+
+FOLDED = "memflush_folded"
+"""In the metadata of a table that was the code's value: it belongs to the call's own output."""
+LINE = "memflush_line"
+"""In the metadata of a display: the line of the code that showed it, from 1."""
 
 LIMIT = 2_000_000
 """Characters of printed text that are kept: half from the beginning, half from the end."""
@@ -171,9 +178,14 @@ class Capture:
         text = data.get("text/plain", "")
         if text and not update:
             self.text.write(text if text.endswith("\n") else f"{text}\n")
-        if set(data) <= plain:
+        if set(data) <= plain and not (value and "text/html" in data):
             return
-        bundle = {**data, METADATA: metadata} if metadata else dict(data)
+        about: Bundle = {**(metadata or {})}
+        if set(data) <= plain:
+            about[FOLDED] = True
+        elif line := _line_of_cell():
+            about[LINE] = line
+        bundle = {**data, METADATA: about} if about else dict(data)
         if display_id is not None and display_id in self._ids:
             self.displays[self._ids[display_id]] = bundle
             return
@@ -186,6 +198,19 @@ class Capture:
         self.text.clear()
         self.displays.clear()
         self._ids.clear()
+
+
+def _line_of_cell() -> int:
+    """The line of the running cell that the present call comes from; 0 when none does (figures shown after the code ran)."""
+    frame = sys._getframe(1)  # noqa: SLF001 - the documented way to the caller's frame
+    found = 0
+    while frame is not None:
+        if is_cell_file(frame.f_code.co_filename):
+            found = frame.f_lineno
+            if frame.f_code.co_name.startswith("<"):
+                break
+        frame = frame.f_back  # type: ignore[assignment]
+    return found
 
 
 class _Publisher:

@@ -52,7 +52,8 @@ def package_code(name: str) -> str:
 def _overview(name: str) -> list[str]:
     return [
         f'print("# loaded {name}")',
-        f'print(pd.DataFrame({{"rows": [len({name})]}}).to_csv(index=False).join(["# rows\\n", ""]))',
+        'print("# rows")',
+        f'print(pd.DataFrame({{"rows": [len({name})]}}).to_csv(index=False))',
         'print("# columns")',
         (
             f'about = pd.DataFrame({{"dtype": {name}.dtypes.astype(str), "missing": {name}.isna().sum(), "example": '

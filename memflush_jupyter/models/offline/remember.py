@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from memflush_jupyter.memory import sentences
 from memflush_jupyter.models.offline.intent import clauses, is_command, is_recall, kind_of, remember_text
 from memflush_jupyter.models.offline.words import IDLE, stem, tokens
 
@@ -32,8 +33,7 @@ _TO_KEEP = re.compile(
     re.IGNORECASE,
 )
 _TAG = re.compile(r"^\[(?P<ref>[^\]\s#]+#(?P<sequence>\d+)|note [^\]\s]+|[^\]\s]+)(?: (?P<who>user|agent|tool))?(?: (?P<date>\d{4}-\d\d-\d\d))?[^\]]*\]\s*")
-_MARKUP = re.compile(r"\*\*|^#+ |^[-*] |<!--.*?-->", re.MULTILINE)
-_SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")
+_MARKUP = re.compile(r"\*\*|^#+ |^(?:> ?)+|^[-*] |<!--.*?-->", re.MULTILINE)
 _OF_PERSON = re.compile(r"(?:and )?(?:who|whose|whom|when|why|(?:in|on|at|for|with|from|to|by|until) (?:which|what|whom))\b|谁|什么时候|为什么", re.IGNORECASE)
 _QUESTION = re.compile(r"[?？]\s*$|^(?:who|whose|whom|when|where|why|what|which|how)\b", re.IGNORECASE)
 _TWO_QUESTIONS = re.compile(r",?\s+and\s+(?=(?:(?:in|on|at|for|with|from|to|by)\s+)?(?:who|whose|whom|when|where|why|what|which|how)\b)", re.IGNORECASE)
@@ -107,8 +107,8 @@ def _is_question(text: str) -> bool:
 
 
 def _cut(text: str, source: str, order: int, who: str = "") -> list[Passage]:
-    parts = [_MARKUP.sub("", part).strip() for part in _SENTENCE.split(text)]
-    return [Passage(part, source, order, who) for part in parts if re.search(r"\w", part) and not part.startswith(("|", "[…"))]
+    parts = [_MARKUP.sub("", part).strip() for part in sentences.split(text)]
+    return [Passage(part, source, order, who) for part in parts if re.search(r"\w", part) and not part.startswith(("|", "[…", "— "))]
 
 
 def memory_lines(system: str) -> list[str]:

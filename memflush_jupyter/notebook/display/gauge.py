@@ -40,12 +40,24 @@ def gauge(budget: Budget | None, *, says: str = "") -> dict[str, Any]:
     caption = describe(budget)
     shown = [name for name, size in budget.segments.items() if size > 0]
     legend = " ".join(
-        f'<span style="background-color:{COLOURS.get(name, _OTHER)};color:#ffffff">&nbsp;{html.escape(name)} {budget.segments[name]:,}&nbsp;</span>'
+        f'<span style="background-color:{COLOURS.get(name, _OTHER)}">&nbsp;&nbsp;&nbsp;</span>&nbsp;{html.escape(name)}&nbsp;{budget.segments[name]:,}&ensp;'
         for name in shown
     )
     said = f"<div>{html.escape(says)}</div>" if says else ""
     plain = f"{caption}\n{says}" if says else caption
-    return {"text/html": f"<div>{_bar(budget)}{_marks(budget)}<div>{html.escape(caption)}</div><div>{legend}</div>{said}</div>", "text/plain": plain}
+    return {
+        "text/html": f"<div>{_bar(budget)}{_marks(budget)}<div><small>{html.escape(caption)}</small></div><div><small>{legend}</small></div>{said}</div>",
+        "text/plain": plain,
+    }
+
+
+def status(budget: Budget | None, says: str) -> dict[str, Any]:
+    """One line while a turn runs: as high as a line of the answer, which takes its place, so that nothing jumps."""
+    if budget is None:
+        return gauge(None, says=says)
+    used = f"context {'about ' if budget.approximate else ''}{_share(budget.used, budget.window)}"
+    words = f"{says} · {used}" if says else used
+    return {"text/html": f"<div>{html.escape(words)}</div>", "text/plain": words}
 
 
 def describe(budget: Budget) -> str:

@@ -7,7 +7,6 @@ here may differ from day to day or machine to machine: no durations, dates or id
 from __future__ import annotations
 
 import html
-import json
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -18,7 +17,6 @@ SHOWN_CHARS = 20_000
 """Characters of a tool's output put into the notebook; the store has the whole."""
 _ARGUMENT_CHARS = 60
 _CODE = re.compile(r"`([^`]+)`")
-_STATES = {False: "ok", True: "error"}
 
 
 def markdown(text: str) -> Bundle:
@@ -53,19 +51,6 @@ def shortened(text: str, limit: int = SHOWN_CHARS) -> str:
         return text
     half = limit // 2
     return f"{text[:half]}\n[… {len(text) - 2 * half:,} characters are not shown here; the trace has them …]\n{text[-half:]}"
-
-
-def tool_call(name: str, given: dict[str, Any], state: str, output: str | None, *, opened: bool = False) -> Bundle:
-    """A tool call: ``run_python · 12 lines · ok``, opening to code and output. ``state``: a word such as ``ok``."""
-    summary = " · ".join(part for part in (name, tool_argument(name, given), state) if part)
-    code = str(given.get("code", "")) if name == "run_python" else json.dumps(given, indent=1, ensure_ascii=False, sort_keys=True) if given else ""
-    body = (pre(code) if code else "") + (pre(output) if output else "")
-    return details(summary, body, opened=opened)
-
-
-def tool_state(*, is_error: bool) -> str:
-    """The word at the end of a finished call's line."""
-    return _STATES[is_error]
 
 
 def tool_argument(name: str, given: dict[str, Any]) -> str:

@@ -25,7 +25,7 @@ from memflush_jupyter.events import (
     TurnFinished,
     TurnStarted,
 )
-from memflush_jupyter.notebook.display import gauge, render
+from memflush_jupyter.notebook.display import figures, gauge, render, tool_calls
 
 Bundle = dict[str, Any]
 
@@ -65,6 +65,7 @@ class Transcript:
     finished: TurnFinished | None = None
     changed: set[int] = field(default_factory=set)
     """Places whose segment is new, moved or has another form since the last :meth:`take_changes`."""
+    _figures: int = 0
     _texts: dict[int, Segment] = field(default_factory=dict)
     _tools: dict[str, Segment] = field(default_factory=dict)
 
@@ -110,13 +111,13 @@ class Transcript:
         """Open the call that is waiting for the person's decision, so that they see what they decide about."""
         waiting = [segment for segment in self._tools.values() if segment.name == name and not segment.final]
         for segment in waiting[-1:]:
-            self._change(segment, render.tool_call(name, self._clean(given), "waiting for your approval", None, opened=True))
+            self._change(segment, tool_calls.tool_call(name, self._clean(given), "waiting for your approval", None, opened=True))
 
     def end(self) -> None:
         """Nothing more comes: settle what is still open, and add the gauge as the last output."""
         for segment in self.segments:
             if not segment.final and segment.kind == "tool":
-                self._change(segment, render.tool_call(segment.name, segment.given, "interrupted", None))
+                self._change(segment, tool_calls.tool_call(segment.name, segment.given, "interrupted", None))
             segment.final = True
         if self.budget is not None:
             self._append(Segment("gauge", self.status(final=True)))
@@ -124,7 +125,7 @@ class Transcript:
     def status(self, *, final: bool = False) -> Bundle:
         """The gauge as it stands; ``final``: without the words about what goes on."""
         words = "" if final else f"{self.hint} {self.says or gauge.PHASES[self.phase]}".strip()
-        return gauge.gauge(self.shown_budget, says=words)
+        return gauge.gauge(self.shown_budget) if final else gauge.status(self.shown_budget, words)
 
     @property
     def shown_budget(self) -> Budget | None:
@@ -186,19 +187,33 @@ class Transcript:
 
     def _tool_started(self, event: ToolStarted) -> None:
         given = self._clean(event.input)
-        bundle = render.tool_call(event.name, given, "running…", None)
+        bundle = tool_calls.tool_call(event.name, given, "running…", None)
         self._tools[event.id] = self._append(Segment("tool", bundle, final=False, given=given, name=event.name))
 
     def _tool_finished(self, event: ToolFinished) -> None:
         given = self._clean(event.input)
-        bundle = render.tool_call(event.name, given, render.tool_state(is_error=event.is_error), event.text)
+        tables = [shown for shown in event.displays if figures.is_folded(shown)]
+        state = "error" if event.is_error else "ok"
+        bundle = tool_calls.tool_call(event.name, given, state, event.text, is_error=event.is_error, tables=tables)
         segment = self._tools.pop(event.id, None)
         if segment is None:
             segment = self._append(Segment("tool", bundle, name=event.name))
         segment.given, segment.text, segment.final = given, event.text, True
         self._change(segment, bundle)
         for shown in event.displays:
-            self._append(Segment("display", dict(shown)))
+            if not figures.is_folded(shown):
+                self._show(shown, str(given.get("code", "")))
+
+    def _show(self, shown: Bundle, code: str) -> None:
+        """A display of the code's, and below a figure the line that made it."""
+        if not figures.is_figure(shown):
+            self._append(Segment("display", figures.clean(shown)))
+            return
+        self._figures += 1
+        caption = figures.caption(self._figures, shown, code)
+        self._append(Segment("display", figures.described(shown, caption)))
+        if ":" in caption:
+            self._append(Segment("caption", figures.caption_bundle(caption)))
 
     def _flushed(self, event: MemoryFlushEnd) -> None:
         if event.outcome in {"saved", "floor"} and event.saved:

@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 
 from memflush_jupyter.events import Event, TextDelta, TextDiscarded, TextDone
 from memflush_jupyter.notebook.capture import METADATA
-from memflush_jupyter.notebook.display import gauge, render
+from memflush_jupyter.notebook.display import gauge, tool_calls
 from memflush_jupyter.notebook.display.transcript import Bundle, Segment, Transcript
 from memflush_jupyter.notebook.headless import Front
 
@@ -205,7 +205,7 @@ class ResultView:
 
     def ask(self, name: str, given: dict[str, Any]) -> None:
         """Show what is to be decided: without it the question could not be answered."""
-        publish(self._publisher, render.tool_call(name, given, "waiting for your approval", None, opened=True))
+        publish(self._publisher, tool_calls.tool_call(name, given, "waiting for your approval", None, opened=True))
 
     def finish(self) -> None:
         """Publish the result."""

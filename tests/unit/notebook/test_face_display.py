@@ -25,7 +25,7 @@ from memflush_jupyter.events import (
     TurnFinished,
     TurnStarted,
 )
-from memflush_jupyter.notebook.display import gauge, render
+from memflush_jupyter.notebook.display import gauge, render, tool_calls
 from memflush_jupyter.notebook.display.transcript import Transcript
 from memflush_jupyter.notebook.display.view import HeadlessView, LiveView, ResultView, TerminalView
 
@@ -76,7 +76,7 @@ class Page:
 
 
 def a_turn():
-    figure = {"image/png": "aGk=", "text/plain": "<Figure>", "metadata": {"image/png": {"width": 10}}}
+    figure = {"image/png": "aGk=", "text/plain": "<Figure>", "metadata": {"image/png": {"width": 10}, "memflush_line": 2}}
     return [
         TurnStarted("4be1aa", 1, "offline/analyst"),
         Recalled(
@@ -87,9 +87,9 @@ def a_turn():
         TextDelta(0, "look."),
         TextDone(0, "Let me look."),
         BudgetChanged(BUDGET),
-        ToolStarted("a", "run_python", {"code": "x = 1\nx"}),
+        ToolStarted("a", "run_python", {"code": "df.plot()\nplt.show()"}),
         PhaseChanged("approval"),
-        ToolFinished("a", "run_python", {"code": "x = 1\nx"}, "1", False, [figure]),
+        ToolFinished("a", "run_python", {"code": "df.plot()\nplt.show()"}, "1", False, [figure]),
         MemoryFlushStart("f", "t", "threshold", False),
         FLUSHED,
         CompactionEnd("t", "model", 9300, 3100, 14),
@@ -105,6 +105,7 @@ EXPECTED = [
     "Let me look.",
     "▸ run_python · 2 lines · ok",
     "<Figure>",
+    "Figure 1 · line 1: df.plot()",
     "memory: 2 notes saved to memory/",
     "context: 14 earlier messages replaced by a summary (9,300 → 3,100 tokens); all stay in the trace",
     "It is **1**.",
@@ -185,9 +186,9 @@ def test_live_shows_what_goes_on_below_the_last_output():
     view.handle(BudgetChanged(BUDGET))
     view.handle(PhaseChanged("flushing"))
     assert page.plain[0] == "hi"
-    assert page.plain[1].endswith("Saving important memories…")
+    assert page.plain[1] == "Saving important memories… · context 33%"
     view.handle(Retrying(1, 2.0, "The server is overloaded."))
-    assert page.plain[1].endswith("The server is overloaded. Trying again in 2 s.")
+    assert page.plain[1] == "The server is overloaded. Trying again in 2 s. · context 33%"
 
 
 def test_live_opens_a_call_that_waits_for_a_decision_and_closes_it_after():
@@ -195,10 +196,11 @@ def test_live_opens_a_call_that_waits_for_a_decision_and_closes_it_after():
     view = LiveView(page, Transcript())
     view.handle(ToolStarted("a", "run_python", {"code": "danger()"}))
     view.ask("run_python", {"code": "danger()"})
-    assert page.data[0]["text/html"].startswith("<details open>")
-    assert "danger()" in page.data[0]["text/html"]
+    assert page.data[0]["text/markdown"].startswith("<details open ontoggle=")
+    assert "```python\ndanger()\n```" in page.data[0]["text/markdown"]
     view.handle(ToolFinished("a", "run_python", {"code": "danger()"}, "no", True))
-    assert page.data[0]["text/html"].startswith("<details><summary>run_python · 1 line · error")
+    assert page.data[0]["text/markdown"].startswith("<details ontoggle=")
+    assert "<summary>run_python · 1 line · error</summary>" in page.data[0]["text/markdown"]
 
 
 def test_hint_is_shown_while_the_turn_runs_and_not_kept():
@@ -254,7 +256,7 @@ def test_text_and_json_forms_give_the_answer_once():
     assert page.data[0] == {"text/plain": "Let me look.\n\nIt is **1**."}
     result = page.data[1]["application/json"]
     assert result["stop"] == "end"
-    assert result["tools"] == [{"name": "run_python", "input": {"code": "x = 1\nx"}, "output": "1"}]
+    assert result["tools"] == [{"name": "run_python", "input": {"code": "df.plot()\nplt.show()"}, "output": "1"}]
     assert result["memory"] == ["memory: 2 notes saved to memory/"]
 
 
@@ -324,7 +326,7 @@ def test_gauge_tells_all_figures_in_text_and_as_divs():
 
 def test_tool_lines_say_what_a_call_is_about():
     def line(name, given):
-        return render.tool_call(name, given, "ok", "out")["text/plain"]
+        return tool_calls.tool_call(name, given, "ok", "out")["text/plain"]
 
     assert line("run_python", {"code": "a\nb\n"}) == "▸ run_python · 2 lines · ok"
     assert line("read_file", {"path": "data.csv", "start": 3}) == "▸ read_file · data.csv · ok"

@@ -29,7 +29,7 @@ COME_ALONG = {
     "matplotlib_inline": "ipykernel",
 }
 # Optional: asked for where they are used, with a sentence when they are not there.
-OF_EXTRAS = {"aiohttp", "nbval", "openpyxl", "pyarrow", "pytest", "_pytest"}
+OF_EXTRAS = {"aiohttp", "nbval", "openpyxl", "playwright", "pyarrow", "pytest", "_pytest"}
 
 
 @pytest.fixture(scope="module")
