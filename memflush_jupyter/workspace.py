@@ -44,6 +44,7 @@ class Workspace:
         self.redactor = redactor or Redactor(environ)
         self.memory = MemoryFolder(self.folder / config.memory_dir, clock=clock, declared=config.memory_files)
         self.warning: str | None = None
+        self._told = False
         self._own_identity = ""
         self.store = self._open_store()
         self.client = ModelClient(config, clock=clock, environ=environ, count=TokenCounter("offline", factor=1.0, learned=False).text)
@@ -60,6 +61,11 @@ class Workspace:
                 raise
             self.warning = f"{error} The agent works, but nothing of this session is kept."
             return TraceStore.in_memory(clock=self.clock, redact=self.redactor)
+
+    def take_warning(self) -> str | None:
+        """What the person has to know of this folder, once."""
+        told, self._told = self._told, True
+        return None if told else self.warning
 
     @classmethod
     def open(cls, config: MemFlush, folder: Path, *, clock: Clock | None = None, environ: Mapping[str, str] | None = None) -> Workspace:
