@@ -66,3 +66,23 @@ def gc(folder: Path, memory_dir: str | None, history_days: int, dry_run: bool) -
         config.memory_dir = memory_dir
     report = collect(folder.resolve(), config, environ=os.environ, history_days=history_days, dry_run=dry_run)
     click.echo(describe(report, dry_run=dry_run))
+
+
+@main.command()
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), default=Path())
+@click.option("--json", "as_json", is_flag=True, help="As JSON, for programs.")
+def doctor(folder: Path, as_json: bool) -> None:
+    """Look at everything that a turn in FOLDER (default: this one) needs, and say how to mend what is not well.
+
+    Nothing is made or changed, and nothing is asked that costs money. Exit code 1: something is broken; warnings are none.
+    """
+    import os
+    import sys
+
+    from memflush_jupyter.doctor import Place, examine
+    from memflush_jupyter.memory.redaction import Redactor
+    from memflush_jupyter.profile import shell_options
+
+    report = examine(Place(shell_options(os.environ), folder.resolve(), os.environ, Redactor(os.environ)))
+    click.echo(report.as_json() if as_json else report.as_text())
+    sys.exit(1 if report.broken else 0)

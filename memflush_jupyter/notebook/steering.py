@@ -14,62 +14,16 @@ from memflush_jupyter.events import TextDone, ToolFinished, ToolStarted
 from memflush_jupyter.notebook.display import gauge, render
 from memflush_jupyter.notebook.display.transcript import Transcript
 from memflush_jupyter.notebook.doors import confirmed
-from memflush_jupyter.notebook.headless import person_present
 from memflush_jupyter.notebook.kernel_tools import kernel_tools
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from memflush_jupyter.agent.room import Room
     from memflush_jupyter.notebook.session import Session
-    from memflush_jupyter.trace.models import Message, Trace
+    from memflush_jupyter.trace.models import Message
 
 Bundle = dict[str, Any]
 
 _FLUSH_WORDS = {"silent": "nothing to store", "skipped": "skipped", "cancelled": "cancelled"}
-
-
-def do_status(session: Session, _: argparse.Namespace) -> Bundle:
-    """The conversation, its context and its memory."""
-    model = session.model_id()
-    workspace, trace = session.workspace, session.trace
-    policy = session.config.approve or ("ask" if person_present(session.ip) else "deny")
-    rows = [("model", model), ("code runs", {"ask": "after asking you", "auto": "without asking", "deny": "never"}[policy])]
-    if trace is None:
-        rows.append(("conversation", "none yet: a %%agent cell begins one"))
-    else:
-        rows += _of_trace(session, trace)
-    if session.budget is not None:
-        rows.append(("context", gauge.describe(replace(session.budget, last_flush=None)).removeprefix("context ")))
-    rows.append(("memory", f"{session.config.memory_dir}/ with {render.plural(len(workspace.memory.names()), 'file')}" if session.config.memory else "off"))
-    if trace is not None and session.worker.busy:
-        rows.append(("in the background", "saving important memories"))
-    return render.table(("", ""), [list(row) for row in rows])
-
-
-def _of_trace(session: Session, trace: Trace) -> list[tuple[str, str]]:
-    store = session.workspace.store
-    path = store.path(trace.id, whole=True)
-    branches = {(message.branch.partition(":")[0], message.branch) for message in store.side_branches(trace.id)}
-    rows = [
-        ("conversation", trace.id[:8] + (f" “{trace.title}”" if trace.title else "")),
-        ("turns", str(sum(message.kind == "prompt" for message in path))),
-        ("messages", f"{trace.last_sequence} in the trace, {len(store.path(trace.id))} in the context"),
-        ("compactions", str(trace.compaction_count)),
-        ("last flush", _moment(session, trace.memory_flush_at)),
-    ]
-    if branches:
-        kinds = sorted({kind for kind, _ in branches})
-        rows.append(("side branches", ", ".join(f"{sum(name == kind for name, _ in branches)} {kind}" for kind in kinds)))
-    if trace.flush_failures and trace.last_flush_error:
-        rows.append(("last flush failed", trace.last_flush_error[:600]))
-    return rows
-
-
-def _moment(session: Session, moment: datetime | None) -> str:
-    if moment is None:
-        return "none yet"
-    return moment.isoformat(" ", "minutes")[:16] if session.dated(session.model_id()) else "done"
 
 
 def do_show(session: Session, given: argparse.Namespace) -> list[Bundle]:

@@ -133,6 +133,8 @@ def parsers() -> dict[str, Parser]:
     made["resume"].add_argument("trace", nargs="?", help="a conversation's id or the beginning of it; default: the latest")
     made["rewind"].add_argument("turns", nargs="?", type=count, default=1, help="how many turns to go back; default: 1")
     made["model"].add_argument("name", nargs="?", help="model id; left out: shows the present one")
+    made["status"].add_argument("--all", action="store_true", help="every part that a turn needs, also where all is well")
+    made["status"].add_argument("--json", action="store_true", help="as JSON")
     made["config"].add_argument("name", nargs="?", help="one option; left out: all of them")
     made["config"].add_argument("--changed", action="store_true", help="only those that differ in where they come from: not the defaults")
     made["config"].add_argument("--json", action="store_true", help="as JSON")
@@ -149,7 +151,7 @@ def parsers() -> dict[str, Parser]:
 
 
 _ABOUT = {
-    "status": "shows the conversation, its context, and what memory does",
+    "status": "shows the conversation, its context, what memory does, and whether every part is well",
     "show": "shows a turn again from the trace",
     "list": "lists the conversations of this memory",
     "new": "begins a new conversation with the next %%agent cell",
@@ -167,7 +169,7 @@ _ABOUT = {
 }
 
 
-_ROOMS = {"code": "fixing", "config": "options"}
+_ROOMS = {"code": "fixing", "config": "options", "status": "status"}
 """Where a subcommand is done, when not in ``steering``."""
 
 
