@@ -88,7 +88,9 @@ class CallRunner:
         try:
             return await self._run(self._find(name), call["input"], origin)
         except TimeoutError:
-            sentence = f"{name} did not finish within {self._timeout_s:g} seconds and was stopped." if self._timeout_s else f"{name} timed out."
+            sentence = (
+                f"{name} did not finish within tool_timeout_s = {self._timeout_s:g} seconds and was stopped." if self._timeout_s else f"{name} timed out."
+            )
         except MemflushError as error:
             sentence = str(error)
         except Exception as error:  # noqa: BLE001 - a tool's fault is the model's to read, never the kernel's to show
@@ -112,7 +114,9 @@ class CallRunner:
                 return text_result(approval.reason or f"The person did not allow {tool.name}.", is_error=True)
             checked = approval.input if approval.input is not None else checked
         self._emit(PhaseChanged("tools"))
-        return await asyncio.wait_for(tool.run(checked, origin), self._timeout_s)
+        # A tool that runs code on this loop's thread keeps the time itself: a timeout of the loop does not reach what holds it up.
+        limit = None if getattr(tool, "keeps_time", False) else self._timeout_s
+        return await asyncio.wait_for(tool.run(checked, origin), limit)
 
     def _answer(self, call: Block, result: ToolResult, *, vision: bool) -> Block:
         self._renew()  # the code may have set a key in the environment

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import logging
 import signal
+import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterator
 from functools import partial
@@ -21,6 +23,11 @@ T = TypeVar("T")
 
 TICK_S = 0.1
 """Seconds between two looks at the signal flag: an idle loop notices SIGINT only when it wakes."""
+
+AGAIN_S = 0.5
+"""Seconds until code that goes on after its time is stopped again."""
+PATIENT_TIMES = 2
+"""How often code may swallow that before it is also stopped inside its own ``except``."""
 
 _log = logging.getLogger("memflush_jupyter")
 
@@ -38,6 +45,7 @@ class Interrupts:
         self.timed_out = False
         self.on_tick: Callable[[], None] = _nothing
         self._armed = False
+        self._swallowed = 0
         self._task: asyncio.Task[Any] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -92,6 +100,10 @@ class Interrupts:
             return
         if not self.timed_out:
             self.requested = True
+        elif self._swallowed < PATIENT_TIMES:
+            self._swallowed += 1
+        else:
+            _raise_at_next_line(*_callers(frame))
         raise KeyboardInterrupt
 
     def step(self, advance: Callable[[], T]) -> T:
@@ -108,31 +120,67 @@ class Interrupts:
                 self._armed = False
         finally:
             signal.signal(signal.SIGINT, previous)
+            if self._swallowed:
+                sys.settrace(None)
 
     def drive(self, coroutine: Coroutine[Any, Any, T]) -> Awaitable[T]:
         """Await ``coroutine`` so that each of its synchronous stretches can be interrupted."""
         return _Driven(self, coroutine)
 
+    def throw(self, coroutine: Coroutine[Any, Any, T], error: BaseException) -> Any:
+        """Raise ``error`` where ``coroutine`` waits. One that swallowed it often enough is left where it stands, and never goes on."""
+        if self.timed_out and self._swallowed >= PATIENT_TIMES:
+            # Never collected, not at exit either: Python would run its `except` again, and it might not come back.
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(coroutine))
+            raise KeyboardInterrupt
+        return coroutine.throw(error)
+
     @contextlib.contextmanager
     def deadline(self, seconds: float | None) -> Iterator[None]:
-        """Raise ``KeyboardInterrupt`` with ``timed_out`` set in synchronous code that runs longer than ``seconds``."""
+        """End what runs in the block, with ``timed_out`` set, when it takes longer than ``seconds``.
+
+        Synchronous code gets a ``KeyboardInterrupt``, code that awaits is cancelled; again and again for code that swallows them. The
+        block may not await after what it guards has ended: then every cancellation has arrived, and none is left in the task.
+        """
         if seconds is None or not in_main_thread():
             yield
             return
-        timer = threading.Timer(seconds, self._time_out)
-        timer.daemon = True
-        timer.start()
+        over = threading.Event()
+        cancels: list[None] = []
+        task = _running_task()
+        loop = task.get_loop() if task is not None else None
+
+        def cancel() -> None:
+            if task is not None and not over.is_set() and not task.done():
+                self.timed_out = True
+                cancels.append(None)
+                self._swallowed = len(cancels) - 1
+                task.cancel()
+
+        def watch() -> None:
+            pause = seconds
+            while not over.wait(pause):
+                pause = AGAIN_S
+                if self._armed:
+                    self._time_out()
+                elif loop is not None:
+                    loop.call_soon_threadsafe(cancel)
+
+        self._swallowed = 0
+        threading.Thread(target=watch, name="memflush-deadline", daemon=True).start()
         try:
             yield
         finally:
-            timer.cancel()
+            over.set()
+            for _ in cancels:
+                if task is not None:
+                    task.uncancel()
 
     def _time_out(self) -> None:
-        if self._armed:
+        ident = threading.main_thread().ident
+        if ident is not None and hasattr(signal, "pthread_kill"):
             self.timed_out = True
-            ident = threading.main_thread().ident
-            if ident is not None and hasattr(signal, "pthread_kill"):
-                signal.pthread_kill(ident, signal.SIGINT)
+            signal.pthread_kill(ident, signal.SIGINT)
 
     async def leave(self) -> None:
         """Leave a tool after an interrupt: cancels the turn's task and lets the cancellation arrive here.
@@ -164,7 +212,7 @@ class _Driven:
             try:
                 advance = partial(self._coroutine.send, (yield waited_for))
             except BaseException as error:  # noqa: BLE001 - whatever is thrown in belongs to the coroutine
-                advance = partial(self._coroutine.throw, error)
+                advance = partial(self._interrupts.throw, self._coroutine, error)
 
 
 @contextlib.contextmanager
@@ -190,6 +238,32 @@ def _handler(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]
         yield
     finally:
         signal.signal(signal.SIGINT, previous)
+
+
+def _running_task() -> asyncio.Task[Any] | None:
+    try:
+        return asyncio.current_task()
+    except RuntimeError:
+        return None
+
+
+def _raise_at_next_line(*frames: FrameType) -> None:
+    """Raise ``KeyboardInterrupt`` again at the next line of one of ``frames``: also inside an ``except: pass``."""
+
+    def stop(_frame: FrameType, event: str, _argument: Any) -> Any:
+        if event == "line":
+            raise KeyboardInterrupt
+        return stop
+
+    sys.settrace(lambda *_: None)  # without one, no frame's own is called
+    for frame in frames:
+        frame.f_trace = stop
+
+
+def _callers(frame: FrameType | None) -> Iterator[FrameType]:
+    while frame is not None and "memflush_jupyter" not in frame.f_code.co_filename:
+        yield frame
+        frame = frame.f_back
 
 
 def _nothing() -> None:

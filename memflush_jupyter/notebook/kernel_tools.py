@@ -30,6 +30,7 @@ MAX_IMAGE_BYTES = 3_750_000
 """The Messages API takes images up to 5 MB in base64."""
 
 _IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+_SHELL_INTERRUPTED = "\nKeyboardInterrupt\n"
 _FENCE = re.compile(r"\A\s*```[\w+-]*[ \t]*\n(.*?)\n?```\s*\Z", re.DOTALL)
 
 
@@ -48,6 +49,7 @@ class RunPython:
     }
     approval = True
     parallel = False
+    keeps_time = True
 
     def __init__(self, ip: Any, interrupts: Interrupts | None = None, *, timeout_s: float | None = None) -> None:
         self._ip = ip
@@ -60,16 +62,25 @@ class RunPython:
         interrupts = self._interrupts
         interrupts.timed_out = False
         with Capture(self._ip) as capture, _guarded(self._ip, interrupts):
-            failure = await self._execute(code)
+            home, failure = os.getpid(), None
+            try:
+                failure = await self._execute(code)
+            finally:
+                if os.getpid() != home:
+                    _end_child(failure)
         cancelled = isinstance(failure, asyncio.CancelledError) and _cancelling()
         if interrupts.requested or cancelled:
             await interrupts.leave()
         text = tidy(capture.text.value())
         if interrupts.timed_out:
-            text = _joined(text, f"Stopped: the code ran longer than {self._timeout_s:g} seconds (MemFlush.tool_timeout_s).")
+            text = text.removesuffix(_SHELL_INTERRUPTED)  # where the shell itself was busy with the first one
+            text = _joined(
+                text,
+                f"Stopped: the code ran longer than tool_timeout_s = {self._timeout_s:g} seconds. Do less at once, or ask the person to raise it.",
+            )
         elif failure is not None:
             text = _joined(text, render_failure(failure, code))
-        result = text_result(text, is_error=failure is not None)
+        result = text_result(text, is_error=failure is not None or interrupts.timed_out)
         images = _image_blocks(capture.displays) if call.vision else []
         return ToolResult([*result.content, *images], result.is_error, capture.displays)
 
@@ -86,7 +97,7 @@ class RunPython:
                 result = await self._interrupts.drive(cell)
                 # Inline figures are shown by this hook.
                 self._interrupts.step(lambda: ip.events.trigger("post_execute"))
-        except KeyboardInterrupt as error:
+        except (KeyboardInterrupt, asyncio.CancelledError) as error:
             return error
         failure: BaseException | None = result.error_before_exec or result.error_in_exec
         return failure
@@ -152,13 +163,14 @@ def _guarded(ip: Any, interrupts: Interrupts) -> Iterator[None]:
             try:
                 return original(*args, **keywords)
             finally:
-                if interrupts.requested:
+                if interrupts.requested or interrupts.timed_out:
                     raise KeyboardInterrupt
 
         return call
 
     with (
         patch.object(ip, "_showtraceback", lambda *_: None),
+        patch.object(ip, "showtraceback", lambda *_, **__: None),  # of a deep recursion it would be worked out for many seconds
         patch.object(ip, "ask_exit", refuse_exit),
         patch.object(ip, "system", stop_if_requested(ip.system)),
         patch.object(ip, "getoutput", stop_if_requested(ip.getoutput)),
@@ -168,6 +180,12 @@ def _guarded(ip: Any, interrupts: Interrupts) -> Iterator[None]:
         patch.object(os, "_exit", exit_child),
     ):
         yield
+
+
+def _end_child(failure: BaseException | None) -> None:
+    """End a process that the code forked and let run on: as a second kernel it would answer the person's front end and write to the store."""
+    status = failure.code if isinstance(failure, SystemExit) else failure is not None
+    os._exit(status if isinstance(status, int) else bool(status))
 
 
 def _cancelling() -> bool:

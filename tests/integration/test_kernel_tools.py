@@ -111,6 +111,33 @@ def test_run_python_refuses_what_would_hang_or_end_the_kernel(kernel):
     assert kernel.run("print('alive')").text == "alive"
 
 
+def test_run_python_gives_halves_of_characters_as_such(kernel):
+    """Half a surrogate pair, as ``json`` and file names hold it, can be sent to no front end and ended the turn."""
+    done, _ = tool(kernel, "print('a\\ud800b', '\\ud83d\\ude00')\n'c\\udfffd'")
+    assert "a\ufffdb \U0001f600" in done["text"]
+    assert not done["error"]
+    shown, _ = tool(kernel, "from IPython.display import display\ndisplay({'text/plain': 'p\\ud800', 'text/markdown': '**m\\ud800**'}, raw=True)")
+    assert "p\ufffd" in shown["text"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+@pytest.mark.parametrize(("ending", "status"), [("sys.exit(3)", 3), ("1 / 0", 1), ("pass", 0)])
+def test_a_process_that_code_forks_never_becomes_a_second_kernel(kernel, ending, status):
+    """P10: it would answer the person's front end and write to the store."""
+    code = f"import os, sys\nchild = os.fork()\nif child == 0:\n    {ending}\nelse:\n    print('ended with', os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"
+    done, _ = tool(kernel, code)
+    assert f"ended with {status}" in done["text"]
+    assert kernel.run("print('mine')").text == "mine"
+
+
+def test_endless_recursion_is_told_at_once(kernel):
+    """P10: the kernel's own drawing of a thousand frames takes longer than the code did, and nobody sees it."""
+    done, run = tool(kernel, "def f(): return f()\nf()")
+    assert done["error"]
+    assert "RecursionError" in done["text"]
+    assert run.seconds < 5
+
+
 def test_run_python_does_not_swallow_later_logging_and_prints(kernel):
     code = "import logging, sys\nlog = logging.getLogger('mine')\nlog.addHandler(logging.StreamHandler(sys.stderr))\nlog.warning('during')\nkept = sys.stdout"
     assert tool(kernel, code)[0]["text"] == "during\n"

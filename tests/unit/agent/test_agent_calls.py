@@ -64,7 +64,7 @@ async def test_a_failing_tool_is_an_error_result_never_an_exception(error, sente
 
 async def test_a_tool_that_takes_too_long_is_stopped_with_a_sentence():
     (block,) = await run([Probe("probe", lambda code: asyncio.sleep(30))], [call("probe")], timeout_s=0.05)
-    assert said(block) == "probe did not finish within 0.05 seconds and was stopped."
+    assert said(block) == "probe did not finish within tool_timeout_s = 0.05 seconds and was stopped."
 
 
 async def test_an_unknown_tool_and_a_wrong_input_are_answered_with_help():
