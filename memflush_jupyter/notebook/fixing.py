@@ -111,8 +111,8 @@ def known(failure: Failure, names: Names, folder: Path) -> list[str]:
 
 
 def _quoted(message: str) -> str:
-    match = re.search(r"['\"](.+?)['\"]", message)
-    return match[1] if match else message.strip()
+    match = re.search(r"'([^']+)'|\"([^\"]+)\"", message)
+    return (match[1] or match[2]) if match else message.strip()
 
 
 def _near_names(failure: Failure, names: Names) -> list[str]:

@@ -8,7 +8,7 @@ nothing is learned from them (P8), and they are bounded.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from memflush_jupyter.notebook.reaching import MISSING, Names, reach
@@ -75,6 +75,8 @@ def _inserted(reference: Reference, names: Names, redact: Callable[[str], str]) 
         inserted = insert(value)
     except Exception as error:  # noqa: BLE001 - a value that cannot be shown must not end the turn
         inserted = Inserted(None, f"{type(value).__name__} (cannot be shown: {type(error).__name__})", short=type(value).__name__)
+    if reference.head == "Err":
+        inserted = replace(inserted, short=str(value).rstrip().rpartition("\n")[2])
     clean = _without_secret(reference.label, inserted.place, redact) if inserted.place is not None else None
     return Inserted(clean, redact(inserted.text).replace("</filled", "<\\/filled"), inserted.png, redact(inserted.short if clean is None else clean))
 

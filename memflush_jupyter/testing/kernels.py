@@ -22,6 +22,8 @@ class CellRun:
     seconds: float = 0.0
     ids: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     updates: int = 0
+    next_cells: list[str] = field(default_factory=list)
+    """What the cell put into new cells below."""
 
     @property
     def text(self) -> str:
@@ -77,6 +79,15 @@ class Kernel:
                 self._reply(ident, run)
         run.seconds = time.monotonic() - started
         return run
+
+    def complete(self, code: str, *, timeout_s: float = 60.0) -> tuple[list[str], str]:
+        """What Tab offers at the end of ``code``, and the text that it replaces."""
+        ident = self._client.complete(code, len(code))
+        while True:
+            reply = self._client.get_shell_msg(timeout=timeout_s)
+            if reply["parent_header"].get("msg_id") == ident:
+                content = reply["content"]
+                return list(content["matches"]), code[content["cursor_start"] : content["cursor_end"]]
 
     def interrupt(self) -> None:
         """Interrupt as a front end does."""
@@ -136,6 +147,7 @@ class Kernel:
             reply = self._client.get_shell_msg(timeout=0.05)
             if reply["parent_header"].get("msg_id") == ident:
                 run.status = reply["content"]["status"]
+                run.next_cells = [item["text"] for item in reply["content"].get("payload", []) if item.get("source") == "set_next_input"]
 
 
 def _request(code: str, allow_stdin: bool) -> dict[str, Any]:
