@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
+import io
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memflush_jupyter.agent.tools.base import ToolCall, ToolResult, text_result
+from memflush_jupyter.agent.tools.reach import Reach, aside
 from memflush_jupyter.errors import ToolInputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
+    from pathlib import Path
+    from threading import Event
+
+__all__ = ["ListFiles", "Reach", "ReadFile", "SearchFiles"]
 
 LINES = 200
 """Lines ``read_file`` shows by default."""
@@ -21,58 +24,9 @@ MAX_CHARS = 20_000
 MAX_ENTRIES = 200
 MAX_HITS = 50
 MAX_SEARCHED_BYTES = 2 * 1024**2
-_HIDDEN = {"__pycache__", "node_modules"}
 _TEXT_PROBE = 4096
-
-
-class Reach:
-    """The folders the file tools may read: the notebook's own, and those in ``allowed_paths``. Links are followed, then checked."""
-
-    def __init__(self, folder: Path, allowed: Sequence[str] = ()) -> None:
-        self.folder = folder.resolve()
-        self._roots = [self.folder, *((self.folder / Path(path).expanduser()).resolve() for path in allowed)]
-
-    def resolve(self, given: str) -> Path:
-        """Return the real path.
-
-        Raises:
-            ToolInputError: it lies outside, does not exist, or is neither file nor folder.
-        """
-        if "\0" in given:
-            raise ToolInputError("A path cannot hold a NUL character.")
-        try:
-            path = (self.folder / Path(given).expanduser()).resolve()
-            outside = not any(path == root or root in path.parents for root in self._roots)
-            there = outside or path.exists()
-        except (OSError, RuntimeError, ValueError) as error:
-            raise ToolInputError(f"{given!r} is not a path that can be read here.") from error
-        if outside or ".memflush" in path.parts:
-            raise ToolInputError(f"{given!r} lies outside the notebook's folder. The person can add its folder to `MemFlush.allowed_paths`.")
-        if not there:
-            near = ", ".join(sorted(entry.name for entry in self.folder.iterdir() if not entry.name.startswith("."))[:12])
-            raise ToolInputError(f"There is no {given!r}. The notebook's folder holds: {near or 'nothing'}.")
-        if not (path.is_file() or path.is_dir()):
-            raise ToolInputError(f"{given!r} is a device or a pipe, not a file.")
-        return path
-
-    def shown(self, path: Path) -> str:
-        """The path as a person would write it, relative to the notebook where that is shorter."""
-        return path.relative_to(self.folder).as_posix() if path == self.folder or self.folder in path.parents else str(path)
-
-    def walk(self, top: Path) -> Iterator[Path]:
-        """Files below ``top``, sorted; hidden folders and links that lead out are left out."""
-        for root, folders, names in os.walk(top):
-            folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _HIDDEN)
-            for name in sorted(names):
-                path = Path(root, name)
-                if self._is_ours(path):
-                    yield path
-
-    def _is_ours(self, path: Path) -> bool:
-        try:
-            return path.is_file() and (not path.is_symlink() or any(root in path.resolve().parents for root in self._roots))
-        except (OSError, RuntimeError):  # a link that leads to itself
-            return False
+_LONGEST_LINE = 1_000_000
+"""A line that is longer counts as several: a file without line ends is not taken into memory whole."""
 
 
 class ReadFile:
@@ -96,19 +50,23 @@ class ReadFile:
         path = self._reach.resolve(input["path"])
         if path.is_dir():
             return text_result(f"{input['path']!r} is a folder; list_files shows what is in it.", is_error=True)
-        return await asyncio.to_thread(self._read, path, max(1, input.get("start") or 1), max(1, input.get("lines") or LINES))
+        start, count = max(1, input.get("start") or 1), max(1, input.get("lines") or LINES)
+        return await aside(lambda over: self._read(path, start, count, over))
 
-    def _read(self, path: Path, start: int, count: int) -> ToolResult:
+    def _read(self, path: Path, start: int, count: int, over: Event) -> ToolResult:
         try:
-            with path.open("rb") as file:
-                if b"\0" in file.read(_TEXT_PROBE):
-                    return text_result(f"{self._reach.shown(path)} is not text ({path.stat().st_size:,} bytes). Load it with run_python.", is_error=True)
             taken: list[str] = []
             total = 0
-            with path.open(encoding="utf-8", errors="replace", newline=None) as lines:
-                for total, line in enumerate(lines, 1):
+            with self._reach.open(path) as file:
+                if b"\0" in file.read(_TEXT_PROBE):
+                    return text_result(f"{self._reach.shown(path)} is not text ({path.stat().st_size:,} bytes). Load it with run_python.", is_error=True)
+                file.seek(0)
+                lines = io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline=None)
+                for total, line in enumerate(iter(lambda: lines.readline(_LONGEST_LINE), ""), 1):
                     if start <= total < start + count:
                         taken.append(line.rstrip("\n"))
+                    if over.is_set():
+                        break
         except OSError as error:
             return text_result(f"{self._reach.shown(path)} cannot be read: {error.strerror or error}.", is_error=True)
         text, cut = _clip("\n".join(taken))
@@ -134,10 +92,10 @@ class ListFiles:
         if path.is_file():
             return text_result(f"{self._reach.shown(path)}  {path.stat().st_size:,} bytes")
         try:
-            entries = sorted((entry for entry in path.iterdir() if not entry.name.startswith(".")), key=lambda entry: (entry.is_file(), entry.name))
+            entries = await aside(lambda _over: self._reach.entries(path))
         except OSError as error:
             return text_result(f"{self._reach.shown(path)} cannot be listed: {error.strerror or error}.", is_error=True)
-        lines = [f"{entry.name}/" if entry.is_dir() else f"{entry.name}  {_size(entry)}" for entry in entries[:MAX_ENTRIES]]
+        lines = [f"{name}/" if folder else f"{name}  {_bytes(size)}" for name, folder, size in entries[:MAX_ENTRIES]]
         if len(entries) > MAX_ENTRIES:
             lines.append(f"… and {len(entries) - MAX_ENTRIES} more")
         return text_result("\n".join(lines) or f"{self._reach.shown(path)} is empty.")
@@ -164,12 +122,14 @@ class SearchFiles:
         if not input["query"].strip():
             return text_result("search_files needs a text to look for.", is_error=True)
         top = self._reach.resolve(input.get("path") or ".")
-        return await asyncio.to_thread(self._search, input["query"], top)
+        return await aside(lambda over: self._search(input["query"], top, over))
 
-    def _search(self, query: str, top: Path) -> ToolResult:
+    def _search(self, query: str, top: Path, over: Event) -> ToolResult:
         wanted = re.compile(re.escape(query), re.IGNORECASE)
         hits: list[str] = []
         for path in [top] if top.is_file() else self._reach.walk(top):
+            if over.is_set():
+                break
             for number, line in self._lines(path):
                 if wanted.search(line):
                     hits.append(f"{self._reach.shown(path)}:{number}: {line.strip()[:300]}")
@@ -177,23 +137,20 @@ class SearchFiles:
                     return text_result(_clip("\n".join(hits))[0] + f"\n… the first {MAX_HITS} hits; narrow the search for the rest.")
         return text_result(_clip("\n".join(hits))[0] if hits else f"No file here holds {query!r}.")
 
-    @staticmethod
-    def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    def _lines(self, path: Path) -> Iterator[tuple[int, str]]:
         try:
-            if path.stat().st_size > MAX_SEARCHED_BYTES:
-                return
-            raw = path.read_bytes()
-        except OSError:
+            with self._reach.open(path) as file:
+                raw = file.read(MAX_SEARCHED_BYTES + 1)
+        except (OSError, ToolInputError):
+            return
+        if len(raw) > MAX_SEARCHED_BYTES:
             return
         if b"\0" not in raw[:_TEXT_PROBE]:
             yield from enumerate(raw.decode("utf-8", "replace").splitlines(), 1)
 
 
-def _size(path: Path) -> str:
-    try:
-        return f"{path.stat().st_size:,} bytes"
-    except OSError:
-        return "(unreadable)"
+def _bytes(size: int | None) -> str:
+    return "(unreadable)" if size is None else f"{size:,} bytes"
 
 
 def _clip(text: str) -> tuple[str, str]:

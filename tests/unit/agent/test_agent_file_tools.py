@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 
 import pytest
@@ -61,10 +62,81 @@ async def test_text_is_found_with_its_place(folder):
     assert (await SearchFiles(Reach(folder)).run({"query": "1;2"}, CALL)).text == "data/größe.csv:2: 1;2"
 
 
-@pytest.mark.parametrize("path", ["../outside.txt", "/etc/passwd", "data/../../outside.txt", "~/../../etc/passwd", "memory/.memflush/store.sqlite3"])
+@pytest.mark.parametrize(
+    "path",
+    ["../outside.txt", "/etc/passwd", "data/../../outside.txt", "~/../../etc/passwd", "~root", "/", "..", "data/../..", "//etc/passwd", "./../outside.txt"],
+)
 async def test_what_lies_outside_is_refused(folder, path):
-    with pytest.raises(ToolInputError, match="lies outside the notebook's folder"):
-        await ReadFile(Reach(folder)).run({"path": path}, CALL)
+    for tool in (ReadFile, ListFiles, SearchFiles):
+        with pytest.raises(ToolInputError, match=r"lies outside the notebook's folder|not a path that can be read"):
+            await tool(Reach(folder)).run({"path": path, "query": "x"}, CALL)
+
+
+@pytest.mark.parametrize("path", ["memory/.memflush/store.sqlite3", "memory/.memflush", "memory/.MEMFLUSH/store.sqlite3", "memory/x/../.Memflush"])
+async def test_the_agents_own_store_is_refused_in_any_case(folder, path):
+    with pytest.raises(ToolInputError, match="is the agent's own store"):
+        await ReadFile(Reach(folder, ["memory/.memflush"])).run({"path": path}, CALL)
+
+
+async def test_a_folder_that_is_a_link_out_is_refused(folder, tmp_path):
+    (folder / "door").symlink_to(tmp_path, target_is_directory=True)
+    for path in ("door", "door/outside.txt", "door/../outside.txt"):
+        with pytest.raises(ToolInputError, match=r"lies outside|There is no"):
+            await ReadFile(Reach(folder)).run({"path": path}, CALL)
+    assert "No file here" in (await SearchFiles(Reach(folder)).run({"query": "secret"}, CALL)).text
+
+
+@pytest.mark.parametrize("swap", ["file", "folder", "pipe"])
+async def test_what_is_swapped_after_the_check_is_not_read(folder, tmp_path, swap):
+    """A race: between the check and the reading, a link or pipe takes the place of what was checked."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "größe.csv").write_text("secret")
+    reach = Reach(folder)
+    path = reach.resolve("data/größe.csv")
+    real = folder / "data" / "größe.csv"
+    if swap == "folder":
+        real.unlink()
+        (folder / "data").rmdir()
+        (folder / "data").symlink_to(tmp_path / "elsewhere", target_is_directory=True)
+    else:
+        real.unlink()
+        os.mkfifo(real) if swap == "pipe" else real.symlink_to(tmp_path / "outside.txt")
+    with pytest.raises(ToolInputError, match=r"changed while it was being read|a device or a pipe"):
+        reach.open(path)
+
+
+def test_a_folder_swapped_in_the_middle_of_opening_is_not_passed(folder, tmp_path, monkeypatch):
+    """The swap hits between the resolving and the opening inside ``open`` itself."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "größe.csv").write_text("secret")
+    reach = Reach(folder)
+    path = reach.resolve("data/größe.csv")
+    (folder / "data").rename(folder / "moved")
+    (folder / "data").symlink_to(tmp_path / "elsewhere", target_is_directory=True)
+    monkeypatch.setattr(type(path), "resolve", lambda self, strict=False: self)
+    with pytest.raises(ToolInputError, match="changed while it was being read"):
+        reach.open(path)
+    with pytest.raises(ToolInputError, match="changed while it was being read"):
+        reach.entries(folder / "data")
+
+
+async def test_what_nobody_waits_for_any_more_ends(folder, monkeypatch):
+    """``tool_timeout_s`` ends the work, not only the waiting for it."""
+    seen = []
+    monkeypatch.setattr(Reach, "walk", lambda _self, top: (seen.append(1) or top / "notes.txt" for _ in range(10_000_000)))
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(SearchFiles(Reach(folder)).run({"query": "nowhere"}, CALL), 0.1)
+    await asyncio.sleep(0.1)
+    before = len(seen)
+    await asyncio.sleep(0.1)
+    assert len(seen) == before
+
+
+async def test_home_and_relative_folders_may_be_allowed(folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert (await ReadFile(Reach(folder, ["~"])).run({"path": "~/outside.txt"}, CALL)).text.endswith("secret")
+    assert (await ReadFile(Reach(folder, [".."])).run({"path": "../outside.txt"}, CALL)).text.endswith("secret")
+    assert (await ReadFile(Reach(folder, ["../outside.txt"])).run({"path": "../outside.txt"}, CALL)).text.endswith("secret")
 
 
 async def test_a_link_that_leads_out_is_refused_and_not_searched(folder, tmp_path):
