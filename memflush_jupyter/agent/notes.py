@@ -67,8 +67,15 @@ class NoteWriter:
     def write(self, trace: str, drafts: Sequence[Draft], *, file: str | None = None, limit: int | None = None) -> Written:
         """Append what is new; return the ids, which are still ``pending`` until the caller commits its own effect.
 
-        ``file`` is a memory file's name or ``None`` for today's daily file; ``limit`` caps the notes of this call (C4).
+        ``file`` is a memory file's name or ``None`` for today's daily file; ``limit`` caps the notes of this call (C4). The files are
+        compared with under the same lock that the lines are appended under: two kernels that learn the same at once write it once (C5).
         """
+        if not drafts:
+            return Written()
+        with self._memory.locked():
+            return self._write(trace, drafts, file, limit)
+
+    def _write(self, trace: str, drafts: Sequence[Draft], file: str | None, limit: int | None) -> Written:
         present = self._present(file)
         ids: list[str] = []
         texts: list[str] = []

@@ -180,14 +180,14 @@ class ReplyBuilder:
         if not isinstance(text, str) or not text or block.type != "text":
             return []
         block.parts.append(text)
-        return [TextPiece(text, block.index)]
+        return [TextPiece(clean_surrogates(text), block.index)]
 
     @staticmethod
     def _thinking(block: _Open, text: Any) -> list[TextPiece | ThinkingPiece | ToolPiece]:
         if not isinstance(text, str) or not text or block.type != "thinking":
             return []
         block.parts.append(text)
-        return [ThinkingPiece(text, block.index)]
+        return [ThinkingPiece(clean_surrogates(text), block.index)]
 
     def _message_delta(self, event: dict[str, Any]) -> None:
         self._count(event.get("usage"))
@@ -216,7 +216,8 @@ class ReplyBuilder:
             return {"type": "text", "text": text} if text.strip() else None
         if block.type == "thinking":
             # Without its signature the API refuses the block, and local servers have none: it was shown, it is not kept.
-            return {"type": "thinking", "thinking": "".join(block.parts), "signature": block.signature} if block.signature else None
+            thought = clean_surrogates("".join(block.parts))
+            return {"type": "thinking", "thinking": thought, "signature": block.signature} if block.signature else None
         if block.type == "redacted_thinking":
             return {"type": "redacted_thinking", "data": str(block.start.get("data") or "")}
         if block.type == "tool_use":

@@ -74,7 +74,16 @@ class BoundedText:
     def value(self) -> str:
         """The text, with a sentence where something was left out."""
         middle = f"\n[… {self.omitted:,} characters of output were not kept …]\n" if self.omitted else ""
-        return self._head.getvalue() + middle + "".join(self._tail)
+        return sendable(self._head.getvalue() + middle + "".join(self._tail))
+
+
+def sendable(text: str) -> str:
+    """Text that a front end can be sent: halves of a surrogate pair are joined, and what is only a half becomes U+FFFD."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
 
 
 def tidy(text: str) -> str:
@@ -174,6 +183,7 @@ class Capture:
 
     def add(self, data: Bundle, metadata: Bundle | None = None, *, display_id: str | None = None, update: bool = False, value: bool = False) -> None:
         """Keep one display. A value that is more than text or a table, and every explicit display of more than text, is shown to the person."""
+        data = {kind: sendable(shown) if isinstance(shown, str) else shown for kind, shown in data.items()}
         plain = {"text/plain"} | ({"text/html", "text/latex", "text/markdown"} if value else set())
         text = data.get("text/plain", "")
         if text and not update:

@@ -124,7 +124,7 @@ def test_run_python_gives_halves_of_characters_as_such(kernel):
 @pytest.mark.parametrize(("ending", "status"), [("sys.exit(3)", 3), ("1 / 0", 1), ("pass", 0)])
 def test_a_process_that_code_forks_never_becomes_a_second_kernel(kernel, ending, status):
     """P10: it would answer the person's front end and write to the store."""
-    code = f"import os, sys\nchild = os.fork()\nif child == 0:\n    {ending}\nelse:\n    print('ended with', os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"
+    code = f"import os, sys\npid = os.fork()\nif not pid:\n    {ending}\nelse:\n    print('ended with', os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))"
     done, _ = tool(kernel, code)
     assert f"ended with {status}" in done["text"]
     assert kernel.run("print('mine')").text == "mine"

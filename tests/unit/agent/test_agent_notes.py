@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+import time
+
 import pytest
 
 from memflush_jupyter.agent.notes import Draft, NoteWriter, attribute, origin_of, spoken_text
@@ -185,3 +188,29 @@ def test_what_the_agent_quotes_is_not_learned_again():
     """F2: an answer that quotes memory says nothing new."""
     assert spoken_text(message(1, "reply", "I found this:\n\n> The client is Ines.\n>\n> — memory\n\nDone.")) == "I found this:\n\n\nDone."
     assert spoken_text(message(1, "prompt", "> the client said so")) == "> the client said so"
+
+
+def test_two_kernels_that_learn_the_same_at_once_write_it_once(tmp_path, monkeypatch):
+    """C5, P4: what stands in the file is compared with under the lock of the append, so neither writes past the other's line."""
+    clock = FixedClock("2026-01-15T09:00", "UTC")
+    folders = [MemoryFolder(tmp_path / "memory", clock=clock, declared={}) for _ in range(2)]
+    folders[0].ensure()
+    stores = [TraceStore.open(folders[0].store_path, clock=clock, redact=Redactor({})) for _ in folders]
+    writers = [NoteWriter(folder, store, clock, Redactor({})) for folder, store in zip(folders, stores, strict=True)]
+    add, reading = stores[0].add_notes, threading.Event()
+
+    def slowly(notes):
+        reading.set()
+        time.sleep(0.3)
+        add(notes)
+
+    monkeypatch.setattr(stores[0], "add_notes", slowly)
+    trace = stores[0].create_trace(identity="x").id
+    first = threading.Thread(target=writers[0].write, args=(trace, [Draft("The lake has 41 stations.")]))
+    first.start()
+    reading.wait(5)
+    assert writers[1].write(trace, [Draft("The lake has 41 stations.")]).known == 1
+    first.join()
+    assert folders[1].read("2026-01-15.md").count("41 stations") == 1
+    for store in stores:
+        store.close()
