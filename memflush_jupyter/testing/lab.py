@@ -273,8 +273,8 @@ class LabNotebook:
 
 
 @contextlib.contextmanager
-def start_lab(root: Path, *, env: Mapping[str, str] | None = None, app: str = "jupyterlab") -> Iterator[Lab]:
-    """A server on loopback with scratch configuration, and a browser beside it. ``app``: ``jupyterlab`` or ``notebook``.
+def start_lab(root: Path, *, env: Mapping[str, str] | None = None, app: str = "jupyterlab", browser: Any = None) -> Iterator[Lab]:
+    """A server on loopback with scratch configuration, and a browser beside it. ``app``: ``jupyterlab`` or ``notebook``; ``browser``: one that runs already.
 
     Raises:
         NoBrowserError: what it needs is not there.
@@ -286,12 +286,12 @@ def start_lab(root: Path, *, env: Mapping[str, str] | None = None, app: str = "j
         raise NoBrowserError("Playwright is not installed; `pip install 'memflush-jupyter[test]'` brings it.") from error
     scratch = Path(tempfile.mkdtemp(prefix="memflush-lab-"))
     try:
-        with _server(root, scratch, env, app) as url, sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=executable, args=list(ARGUMENTS))
-            try:
-                yield Lab(url, root, browser)
-            finally:
-                browser.close()
+        with _server(root, scratch, env, app) as url, contextlib.ExitStack() as opened:
+            if browser is None:
+                playwright = opened.enter_context(sync_playwright())
+                browser = playwright.chromium.launch(executable_path=executable, args=list(ARGUMENTS))
+                opened.callback(browser.close)
+            yield Lab(url, root, browser)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 

@@ -53,11 +53,10 @@ def gauge(budget: Budget | None, *, says: str = "") -> dict[str, Any]:
 
 def status(budget: Budget | None, says: str) -> dict[str, Any]:
     """One line while a turn runs: as high as a line of the answer, which takes its place, so that nothing jumps."""
-    if budget is None:
-        return gauge(None, says=says)
-    used = f"context {'about ' if budget.approximate else ''}{_share(budget.used, budget.window)}"
-    words = f"{says} · {used}" if says else used
-    return {"text/html": f"<div>{html.escape(words)}</div>", "text/plain": words}
+    used = f"context {'about ' if budget.approximate else ''}{_share(budget.used, budget.window)}" if budget is not None else ""
+    words = " · ".join(part for part in (says, used) if part)
+    # Markdown, as what takes its place: where the kind changes, a front end builds the output anew, and it blinks.
+    return {"text/markdown": f"<div>{html.escape(words).replace('$', '&#36;')}</div>", "text/plain": words}
 
 
 def describe(budget: Budget) -> str:

@@ -58,6 +58,7 @@ class LiveView:
         self._ids: list[str] = []
         self._stale = True
         self._drawn_at = float("-inf")
+        self._status: tuple[int, Bundle] = (-1, EMPTY)
 
     def handle(self, event: Event) -> None:
         """Take the event in; draw at once, streamed text at most ten times a second."""
@@ -92,7 +93,10 @@ class LiveView:
             self._put(place, segments[place].bundle)
         end = len(segments)
         if gauge_slot:
-            self._put(end, self.transcript.status())
+            status = self.transcript.status()
+            if self._status != (end, status):
+                self._put(end, status)
+                self._status = (end, status)
             end += 1
         for place in range(end, len(self._ids)):
             self._put(place, EMPTY)
