@@ -24,10 +24,12 @@ if TYPE_CHECKING:
 
 Bundle = dict[str, Any]
 
-ASK = (
-    "Explain the error of my last failed cell in one or two sentences, then propose the corrected cell: one ```python block that holds the whole cell. "
-    "Do not run it; I will."
+ASK = "Explain the error of my last failed cell and propose a corrected cell."
+HOW = (
+    "<notice>How to answer: explain the error in one or two sentences, then give one ```python block that holds the whole corrected cell. "
+    "The person runs it, so it is not run here.</notice>"
 )
+"""Beside the prompt, so that nobody takes it for the person's own wish."""
 NO_ERROR = "No cell has failed in this kernel since memflush-jupyter was loaded, so there is nothing to fix."
 MAX_CELL_CHARS = 8000
 MAX_FILES = 2000
@@ -75,8 +77,9 @@ async def fix(session: Session, given: argparse.Namespace) -> None:
     said = " ".join(given.words)
     prompt = f"{ASK} {said}".strip()
     names = names_of(session.ip, session.failures.text)
-    block = {"type": "text", "text": session.workspace.redactor(describe(failure, known(failure, names, session.folder)))}
-    answer = await run_cell(session, prompt, TurnOptions(model=given.model, approve=given.approve), [block])
+    told = session.workspace.redactor(describe(failure, known(failure, names, session.folder)))
+    beside = [{"type": "text", "text": text} for text in (told, HOW)]
+    answer = await run_cell(session, prompt, TurnOptions(model=given.model, approve=given.approve), beside)
     blocks = [block for block in code_blocks(answer) if block.python]
     if blocks:
         propose(session.ip, blocks[-1].code)
@@ -111,8 +114,8 @@ def known(failure: Failure, names: Names, folder: Path) -> list[str]:
 
 
 def _quoted(message: str) -> str:
-    match = re.search(r"'([^']+)'|\"([^\"]+)\"", message)
-    return (match[1] or match[2]) if match else message.strip()
+    match = re.search(r"'([^']+)'", message) or re.search(r"\"([^\"]+)\"", message)
+    return match[1] if match else message.strip()
 
 
 def _near_names(failure: Failure, names: Names) -> list[str]:

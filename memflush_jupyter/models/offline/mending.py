@@ -56,12 +56,15 @@ def answer(failed: str) -> str:
     head = f"**{case.kind}**{where}{said}"
     rule = _RULES.get(case.kind)
     if rule is None:
-        return f"{head}\n\n{UNKNOWN}"
+        return f"> {head}\n\n{UNKNOWN}"
     mended = _to_the_end(case, rule(case))
+    # A quotation: what a cell failed with today is nothing to remember, and nothing is learned from what an answer quotes.
+    explained = f"> {head}\n>\n> {mended.why}"
     if mended.code is None or mended.code == case.cell or syntax_fault(mended.code) is not None:
-        return f"{head}\n\n{mended.why}\n\n{NO_CELL}"
+        return f"{explained}\n\n{NO_CELL}"
     fence = "`" * max([3, *(len(run) + 1 for run in re.findall(r"`{3,}", mended.code))])
-    return f"{head}\n\n{f'{mended.why} {mended.did}'.strip()}\n\nThe corrected cell:\n\n{fence}python\n{mended.code}\n{fence}\n\n{CHECKED}"
+    did = f" {mended.did}" if mended.did else ""
+    return f"{explained}{did}\n\nThe corrected cell:\n\n{fence}python\n{mended.code}\n{fence}\n\n{CHECKED}"
 
 
 def read(failed: str) -> Case | None:

@@ -39,8 +39,8 @@ class Case:
     @property
     def quoted(self) -> str:
         """The first quoted word of the message; the message itself when it quotes nothing."""
-        match = re.search(r"'([^']+)'|\"([^\"]+)\"", self.message)
-        return (match[1] or match[2]) if match else self.message.strip()
+        match = re.search(r"'([^']+)'", self.message) or re.search(r"\"([^\"]+)\"", self.message)
+        return match[1] if match else self.message.strip()
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,8 @@ def test_common_errors_are_mended_exactly(cell, mended, folder, monkeypatch):
     monkeypatch.chdir(folder)
     told = failed(cell, folder, data=FRAME, df=FRAME, d={"color": 1}, text="a", n=3, zero=0)
     text = answer(told)
-    (block,) = code_blocks(text)
+    (block,) = code_blocks(text) or [None]
+    assert block is not None, told + text
     assert block.code.rstrip("\n") == mended.rstrip("\n")
     assert "I did not run it" in text
 
@@ -120,7 +121,7 @@ def test_where_no_rule_is_sure_it_explains_and_proposes_nothing(cell, said, fold
 
 def test_an_unknown_error_is_answered_plainly(folder):
     text = answer(failed("class OddError(Exception): pass\nraise OddError('boo')", folder))
-    assert text == f"**OddError** in line 2: boo\n\n{UNKNOWN}"
+    assert text == f"> **OddError** in line 2: boo\n\n{UNKNOWN}"
 
 
 def test_a_cell_cannot_end_its_own_block_and_long_ones_are_cut(folder):
