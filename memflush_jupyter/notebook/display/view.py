@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 
 from memflush_jupyter.events import Event, TextDelta, TextDiscarded, TextDone
 from memflush_jupyter.notebook.capture import METADATA
-from memflush_jupyter.notebook.display import gauge, tool_calls
+from memflush_jupyter.notebook.display import gauge, terminal, tool_calls, tracebacks
 from memflush_jupyter.notebook.display.transcript import Bundle, Segment, Transcript
 from memflush_jupyter.notebook.headless import Front
 
@@ -141,29 +141,30 @@ class HeadlessView:
 
 
 class TerminalView:
-    """Plain text: the reply as it comes, one line for each other thing."""
+    """Text: the reply as it comes, one line for each other thing. ``draw`` turns finished paragraphs of markdown into what is printed."""
 
-    def __init__(self, transcript: Transcript, write: Callable[[str], object] | None = None) -> None:
+    def __init__(self, transcript: Transcript, write: Callable[[str], object] | None = None, draw: terminal.Draw | None = None) -> None:
         self.transcript = transcript
+        self._draw = draw
         stream = sys.stdout
         self._write = write or stream.write
         self._flush = stream.flush if write is None else lambda: None
         self._printed: set[int] = set()
         self._streamed: dict[int, str] = {}
+        self._held: dict[int, str] = {}
 
     def handle(self, event: Event) -> None:
         """Print it."""
         self.transcript.add(event)
         if isinstance(event, TextDelta):
-            self._streamed[event.block] = self._streamed.get(event.block, "") + event.text
-            self._say(event.text)
+            self._stream(event)
             return
         if isinstance(event, TextDone) and event.block in self._streamed:
             self._printed.update(id(segment) for segment in self.transcript.segments if segment.kind == "text")
             # What came last was held back until it was sure to hold no secret; a text that was changed is said whole.
             streamed = self._streamed[event.block]
             rest = event.text[len(streamed) :] if event.text.startswith(streamed) else f"\n\n{event.text}"
-            self._say(f"{rest}\n\n")
+            self._say(f"{rest}\n\n" if self._draw is None else self._draw(self._held.pop(event.block, "") + rest))
         elif isinstance(event, TextDiscarded) and event.block in self._streamed:
             self._say(f"\n[not part of the answer: {event.reason}]\n")
         self._print_new()
@@ -181,11 +182,29 @@ class TerminalView:
         self.transcript.end()
         self._print_new()
 
+    def _stream(self, event: TextDelta) -> None:
+        self._streamed[event.block] = self._streamed.get(event.block, "") + event.text
+        if self._draw is None:
+            self._say(event.text)
+            return
+        held = self._held.get(event.block, "") + event.text
+        end = terminal.complete_blocks(held)
+        self._held[event.block] = held[end:]
+        if held[:end].strip():
+            self._say(f"{self._draw(held[:end])}\n")
+
     def _print_new(self) -> None:
         for segment in self.transcript.segments:
             if segment.final and id(segment) not in self._printed:
                 self._printed.add(id(segment))
-                self._say(f"{_in_terminal(segment)}\n")
+                self._say(f"{self._in_terminal(segment)}\n")
+
+    def _in_terminal(self, segment: Segment) -> str:
+        text = str(segment.bundle.get("text/plain", ""))
+        if segment.kind == "text":
+            return f"{text}\n" if self._draw is None else self._draw(text)
+        failure = tracebacks.told(segment.text, str(segment.given.get("code", ""))) if segment.kind == "tool" and segment.name == "run_python" else None
+        return text if failure is None or failure.last not in text.replace("…", "") else f"{text}\nError in code that the agent ran:\n{failure.text}"
 
     def _say(self, text: str) -> None:
         self._write(text)
@@ -241,7 +260,7 @@ def make_view(ip: Any, front: Front, transcript: Transcript, form: Format = "mar
         return LiveView(ip.display_pub, transcript)
     if front == "headless":
         return HeadlessView(ip.display_pub, transcript)
-    return TerminalView(transcript)
+    return TerminalView(transcript, draw=terminal.rich_drawer())
 
 
 def publish(publisher: Any, bundle: Bundle, *, display_id: str | None = None, update: bool = False) -> None:
@@ -254,8 +273,3 @@ def publish(publisher: Any, bundle: Bundle, *, display_id: str | None = None, up
 def show(ip: Any, bundle: Bundle) -> None:
     """Display one bundle now, as line magics do."""
     publish(ip.display_pub, bundle)
-
-
-def _in_terminal(segment: Segment) -> str:
-    text = str(segment.bundle.get("text/plain", ""))
-    return f"{text}\n" if segment.kind == "text" else text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import random
 import re
 
@@ -25,7 +26,7 @@ from memflush_jupyter.events import (
     TurnFinished,
     TurnStarted,
 )
-from memflush_jupyter.notebook.display import gauge, render, tool_calls
+from memflush_jupyter.notebook.display import gauge, render, terminal, tool_calls
 from memflush_jupyter.notebook.display.transcript import Transcript
 from memflush_jupyter.notebook.display.view import HeadlessView, LiveView, ResultView, TerminalView
 
@@ -242,6 +243,38 @@ def test_terminal_prints_the_end_of_a_text_that_was_held_back():
     for event in [TextDelta(0, "I load "), TextDone(0, "I load `data.csv`."), TextDelta(1, "call: {"), TextDone(1, "Other.")]:
         view.handle(event)
     assert "".join(out) == "I load `data.csv`.\n\ncall: {\n\nOther.\n\n"
+
+
+def test_terminal_with_rich_draws_each_paragraph_when_it_is_complete():
+    out = []
+    view = TerminalView(Transcript(), out.append, draw=lambda text: f"<{text}>")
+    for piece in ["One.\n", "\nTwo", ".\n\n```python\na\n\nb\n", "```\n\n", "End"]:
+        view.handle(TextDelta(0, piece))
+    view.handle(TextDone(0, "One.\n\nTwo.\n\n```python\na\n\nb\n```\n\nEnd."))
+    assert out == ["<One.\n\n>\n", "<Two.\n\n>\n", "<```python\na\n\nb\n```\n\n>\n", "<End.>"]
+
+
+def test_rich_draws_markdown_for_a_terminal_only():
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    assert terminal.rich_drawer(io.StringIO()) is None
+    draw = terminal.rich_drawer(Terminal())
+    if draw is not None:  # rich is the person's, not ours
+        assert "bold" in draw("**bold**")
+        assert "**" not in draw("**bold**")
+
+
+def test_terminal_tells_the_error_of_agent_code():
+    out = []
+    view = TerminalView(Transcript(), out.append)
+    text = "Traceback:\n  line 1: 1 / 0\nZeroDivisionError: division by zero"
+    for event in [ToolStarted("a", "run_python", {"code": "1 / 0"}), ToolFinished("a", "run_python", {"code": "1 / 0"}, text, True)]:
+        view.handle(event)
+    said = "".join(out)
+    assert said.startswith("▸ run_python · 1 line · ZeroDivisionError: division by zero\nError in code that the agent ran:\n")
+    assert "----> 1 1 / 0" in said
 
 
 def test_text_and_json_forms_give_the_answer_once():
