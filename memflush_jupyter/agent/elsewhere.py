@@ -25,6 +25,9 @@ META: Final = "memory_news"
 """Names, in a prompt's ``meta``, the state of the files that the prompt tells of."""
 
 _COMPARED_CHARS: Final = 40_000
+_COMPARED_DAYS: Final = 14
+"""Larger files, and daily files but the latest so many, are compared as a whole: what changed in them is told without its lines."""
+
 _KEPT_STATES: Final = 6
 _BASE: Final = "base"
 _HASH: Final = 20
@@ -90,14 +93,16 @@ class Elsewhere:
         memory = self._parts.memory
         assert memory is not None  # noqa: S101 - news() asked
         kept, self._read = self._read, {}
-        for name in memory.names():
+        names = memory.names()
+        distant = frozenset(sorted(filter(rules.is_daily, names))[:-_COMPARED_DAYS])
+        for name in names:
             try:
                 status = memory.resolve(name, for_write=False).stat()
                 mark = (status.st_mtime_ns, status.st_size, status.st_ino)
                 if name in kept and kept[name][0] == mark:
                     self._read[name] = kept[name]
                 elif rules.fold(name) != rules.fold(rules.DREAMS):
-                    self._read[name] = (mark, *_read(self._parts, name, self._trace))
+                    self._read[name] = (mark, *_read(self._parts, name, self._trace, by_lines=name not in distant))
             except (MemoryFileError, OSError):  # one that cannot be read now says nothing new
                 if name in kept:
                     self._read[name] = kept[name]
@@ -115,13 +120,13 @@ def rebase(parts: AgentParts, trace: str) -> None:
         _store(parts, trace, {_BASE: seen})
 
 
-def _read(parts: AgentParts, name: str, trace: str) -> tuple[Seen, frozenset[str]]:
+def _read(parts: AgentParts, name: str, trace: str, *, by_lines: bool) -> tuple[Seen, frozenset[str]]:
     assert parts.memory is not None  # noqa: S101 - the caller asked
     data = parts.memory.read_bytes(name)
     text = decode(data)
-    if len(text) > _COMPARED_CHARS:
-        own = changes.own_lines(text, trace)
-        rest = "\n".join(line for line in changes.lines_of(text) if line and line not in own)
+    if not by_lines or len(text) > _COMPARED_CHARS:
+        own = f"t={trace}#"
+        rest = "\n".join(bare for line in text.splitlines() if (bare := line.strip()) and own not in line)
         return changes.Seen(content_hash(rest.encode())[:_HASH], None), frozenset()
     clean = parts.redact(text)
     return changes.Seen(content_hash(data)[:_HASH], changes.lines_of(clean)), changes.own_lines(clean, trace)
