@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from memflush_jupyter.notebook.reaching import MISSING, Names, reach
 from memflush_jupyter.notebook.references import Reference, find
-from memflush_jupyter.notebook.valuing import Inserted, insert, shortened
+from memflush_jupyter.notebook.valuing import LEFT_OUT, Inserted, insert, shortened
 
 if TYPE_CHECKING:
     from memflush_jupyter.trace.models import Block
@@ -100,7 +100,7 @@ def _beside(made: dict[str, Inserted], *, vision: bool, chars: int) -> tuple[lis
     for number, (label, inserted) in enumerate(large.items()):
         share = max(left // (len(large) - number), MIN_CHARS)
         text = shortened(inserted.text, share)
-        if text != inserted.text:
+        if LEFT_OUT in text:
             notes.append(f"{{{label}}} was shortened to fit.")
         left -= len(text)
         if inserted.png and vision and len(images) < 2 * MAX_IMAGES:

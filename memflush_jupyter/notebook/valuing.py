@@ -25,6 +25,7 @@ MAX_WORDS = 5
 """Words of a text that stands in the sentence itself: a longer one could be read as the person's own request (P8)."""
 MAX_TEXT = 4000
 """Characters of a long text: half from its beginning, half from its end."""
+LEFT_OUT = "characters left out …]"
 MAX_ITEMS = 30
 HEAD_ROWS = 5
 HEAD_COLUMNS = 20
@@ -111,7 +112,7 @@ def shortened(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     half = limit // 2
-    return f"{text[:half]}\n[… {len(text) - 2 * half:,} characters left out …]\n{text[-half:]}"
+    return f"{text[:half]}\n[… {len(text) - 2 * half:,} {LEFT_OUT}\n{text[-half:]}"
 
 
 def _named(value: Any, package: str, name: str) -> bool:
