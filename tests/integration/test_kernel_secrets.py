@@ -18,7 +18,7 @@ pytestmark = pytest.mark.kernel
 
 PLACES = (
     *("prompt", "title", "cell", "column", "exception", "traceback", "output", "input", "shell", "reply", "thought", "note", "display", "metadata"),
-    *("svg", "refusal", "file", "memory cell", "variable"),
+    *("svg", "refusal", "file", "memory cell", "variable", "filled", "error", "code"),
 )
 UNMARKED = {"DEPLOY_KEY": 1, "SERVICE_TOKEN": 2, "DB_PASSWORD": 3, "LATE_API_KEY": 4}
 LOAD = """
@@ -102,7 +102,7 @@ def needles(secret: str) -> set[str]:
     return {piece for piece in pieces | ({secret[20:32]} if len(secret) > 44 else set()) if len(piece) > 8}
 
 
-def test_no_planted_secret_is_found_anywhere(tmp_path):
+def test_no_planted_secret_is_found_anywhere(tmp_path):  # noqa: PLR0915 - one kernel for all places
     """P7: a secret never reaches disk or the screen: 70 kinds × 20 places, on one kernel."""
     folder, beside = tmp_path / "work", tmp_path / "beside"
     folder.mkdir()
@@ -154,11 +154,31 @@ def test_no_planted_secret_is_found_anywhere(tmp_path):
             turn(f"refusal {number}", "go on", [Refuse(400, "invalid_request_error", echoed)], status="error")
         turn("json", "again", ["\n\n".join(texts["reply"][:20])], options="--format json")
         turn("text", "again", ["\n\n".join(texts["reply"][20:])], options="--format text")
+        kernel.run("said, told, kept = P['filled'], dict(enumerate(P['filled'])), '\\n'.join(P['filled']); table = pd.DataFrame({'v': P['filled']})")
+        wanted = "Look at {said}, {told}, {kept}, {table} and {table.v}, {P}."
+        turn("filled", wanted, ["Seen."], live=True)
+        kernel.run("mishap('; '.join(P['error'][:20]))")
+        for options in ("", " why is that"):
+            server.script(["It failed on\n```python\n" + "\n".join(f"v = {value!r}" for value in texts["code"][:30]) + "\n```"])
+            seen.add(f"%agent fix{options}", kernel.run(f"%agent fix{options}"))
+        turn("error", "Explain {Err[-1]} please", ["```python\n" + "\n".join(texts["code"][30:]) + "\n```"])
+        seen.add("%agent code", kernel.run("%agent code"))
         turn("recalled", "What was the key for service 3?", [tool_use("memory_search", {"query": "key service"}), "See above."], options="--new")
         kernel.run("%agent resume")
         server.script(lambda _: "NO_REPLY")
         for command in (
-            *("%agent status", "%agent show", "%agent show 2", "%agent show 3", "%agent list", "%agent flush", "%budget", "%memory list"),
+            *(
+                "%agent status",
+                "%agent show",
+                "%agent show 2",
+                "%agent show 3",
+                "%agent list",
+                "%agent flush",
+                "%budget",
+                "%memory list",
+                "%agent status --all --json",
+                "%agent config",
+            ),
             *("%memory show", "%memory search key service", "%agent export out.md", "%agent export out.json", "%agent export out.ipynb"),
             *(f"%agent resume {texts['title'][3]}", f"%memory show {texts['title'][4].split()[0]}.md", f"%memory search {texts['title'][6]}"),
         ):
