@@ -76,7 +76,7 @@ class NoteWriter:
             return self._write(trace, drafts, file, limit)
 
     def _write(self, trace: str, drafts: Sequence[Draft], file: str | None, limit: int | None) -> Written:
-        present = self._present(file)
+        present = self._present(file, trace)
         ids: list[str] = []
         texts: list[str] = []
         notes: list[Note] = []
@@ -117,8 +117,13 @@ class NoteWriter:
 
     def recover(self) -> int:
         """Finish what a kill left ``pending``; return how many notes were appended now."""
-        pending = self._store.notes(state="pending")
-        there = daily.written_ids(self._memory, [note.id for note in pending]) if pending else {}
+        if not self._store.notes(state="pending"):
+            return 0
+        with self._memory.locked():  # what another kernel is just writing is pending only while it holds this
+            return self._recover(self._store.notes(state="pending"))
+
+    def _recover(self, pending: Sequence[Note]) -> int:
+        there = daily.written_ids(self._memory, [note.id for note in pending])
         missing = [note for note in pending if note.id not in there]
         for note in missing:
             # A daily file of another day is history: what was not written then is written to today's (C1).
@@ -135,9 +140,13 @@ class NoteWriter:
         """Every remembered line's text, for coverage by the floor (C13)."""
         return [line.text for line in self._lines(self._memory.names())]
 
-    def _present(self, file: str | None) -> list[_Line]:
+    def _present(self, file: str | None, trace: str) -> list[_Line]:
         wanted = {file or self._memory.daily_name(), "MEMORY.md"}
-        return list(self._lines(name for name in self._memory.names() if name in wanted))
+        names = self._memory.names()
+        # A flush that a kill ended before midnight is done again after it: what it had written stands in the file of the day before (C9).
+        before = {name for name in self._memory.recent_dailies() if file is None} - wanted
+        own = (line for line in self._lines(name for name in names if name in before) if line.trace == trace)
+        return [*self._lines(name for name in names if name in wanted), *own]
 
     def _lines(self, names: Iterable[str]) -> Iterable[_Line]:
         for name in names:
@@ -147,7 +156,7 @@ class NoteWriter:
                 text = daily.note_text(raw)
                 if text and not text.startswith("#"):
                     found = provenance.parse(raw)
-                    yield _Line(text, found.id if found else None)
+                    yield _Line(text, found.id if found else None, found.trace if found else None)
 
     def _readable(self, name: str) -> str:
         try:
@@ -169,6 +178,7 @@ class NoteWriter:
 class _Line:
     text: str
     note: str | None
+    trace: str | None = None
 
 
 def origin_of(message: Message) -> Origin:

@@ -155,6 +155,18 @@ def test_what_a_kill_left_yesterday_is_written_to_todays_file(writer, memory, st
     assert "The file is raw.csv." in folder.read("2026-01-16.md")
 
 
+def test_a_flush_done_again_after_midnight_doubles_nothing(writer, memory, store, trace):
+    """C9: the first one was killed between the append and the commit; another conversation's note of yesterday is its own matter."""
+    writer.write(trace, [Draft("The file is raw.csv.", 3, "user")])
+    later = FixedClock("2026-01-16T00:01", "UTC")
+    folder = MemoryFolder(memory.root, clock=later, declared={})
+    again = NoteWriter(folder, store, later, Redactor({}))
+    assert again.recover() == 0
+    assert again.write(trace, [Draft("The file is raw.csv.", 3, "user")]).known == 1
+    assert not folder.exists("2026-01-16.md")
+    assert again.write(store.create_trace(identity="me").id, [Draft("The file is raw.csv.", 3, "user")]).file == "memory/2026-01-16.md"
+
+
 def test_origin_is_who_spoke():
     assert [origin_of(message(1, kind, "x")) for kind in ("prompt", "reply", "results", "summary")] == ["user", "agent", "tool", "agent"]
 
