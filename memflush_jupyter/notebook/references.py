@@ -22,7 +22,7 @@ _NOT_BEFORE = "{\\$#%@^"
 """A brace after one of these belongs to a template, a shell, LaTeX, or was escaped by the person."""
 _SINGLE_LETTER_INDEX = re.compile(r"(?:^|[^\w])[A-Za-z]_\Z")
 _FENCE = re.compile(r"^(?P<indent> {0,3})(?P<mark>`{3,}|~{3,})[^\n`]*$")
-_MAX_CHARS = 200_000
+_MAX_CHARS = 100_000
 """Longer prompts are pasted data; nothing is filled in there."""
 
 _MASKS = tuple(
@@ -30,13 +30,13 @@ _MASKS = tuple(
     for pattern, flags in (
         (r"(?<!`)(`+)(?!`)(?:(?!\n[ \t]*\n).)+?(?<!`)\1(?!`)", re.DOTALL),  # inline code
         (r"\$\$.+?\$\$|\\\[.+?\\\]|\\\(.+?\\\)", re.DOTALL),
-        (r"\\begin\{(\w+\*?)\}.*?\\end\{\1\}", re.DOTALL),
+        (r"\\begin\{(\w+\*?)\}.{0,4000}?\\end\{\1\}", re.DOTALL),
         (r"(?<![\w$\\])\$(?=[^\s$])[^$\n]*?(?<=[^\s\\])\$(?!\d)", 0),
         (r"\\[A-Za-z]+\*?(?:\[[^\]\n]*\])?(?:\{[^{}\n]*\})+", 0),
         (r"(?<![\w])(?:[fF][rRbB]?|[rR][fF])(?P<q>\"\"\"|''').*?(?:(?P=q)|\Z)", re.DOTALL),
         (r"(?<![\w])(?:[fF][rRbB]?|[rR][fF])\"(?:[^\"\\\n]|\\.)*(?:\"|$)", re.MULTILINE),
         (r"(?<![\w])(?:[fF][rRbB]?|[rR][fF])'(?:[^'\\\n]|\\.)*(?:'|$)", re.MULTILINE),
-        (r"(?P<q>\"\"\"|''').*?(?P=q)\s*\.format(?:_map)?\(", re.DOTALL),
+        (r"(?P<q>\"\"\"|''')(?:(?!(?P=q)).)*(?P=q)\s*\.format(?:_map)?\(", re.DOTALL),
         (r"\"(?:[^\"\\\n]|\\.)*\"\s*\.format(?:_map)?\(|'(?:[^'\\\n]|\\.)*'\s*\.format(?:_map)?\(", 0),
         (r"^[ \t]*(?:>>>|\.\.\.|!|%%?\w|In \[\d*\]:|\$ ).*$", re.MULTILINE),  # sessions, shell lines and magics
         (r"<[A-Za-z/][^<>\n]*>", 0),  # a tag with its attributes
@@ -169,7 +169,7 @@ def _code_paragraphs(text: str) -> Iterator[tuple[int, int]]:
                 yield place, place + len(line)
         elif start is not None:
             paragraph = text[start : max(place - 1, start)]
-            if "{" in paragraph and is_code(paragraph):
+            if "{" in paragraph and "\n" in paragraph and is_code(paragraph):
                 yield start, place
             start = None
 
