@@ -99,6 +99,16 @@ class ToolFinished:
     text: str
     is_error: bool
     displays: list[dict[str, Any]] = field(default_factory=list)
+    decision: str = ""
+    """``approved``, ``edited``, ``declined`` or ``not run`` (nobody could be asked); empty: nobody was asked, and it ran."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolProgress:
+    """A running tool tells how far it is, in a few words."""
+
+    name: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +205,7 @@ Event = (
     | ThinkingDelta
     | ToolStarted
     | ToolFinished
+    | ToolProgress
     | Recalled
     | Retrying
     | Notice

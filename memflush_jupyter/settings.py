@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import copy
 import difflib
 import os
 from dataclasses import dataclass
@@ -94,6 +95,19 @@ class Settings(Configurable):
     def fingerprint(self) -> str:
         """Equal as long as no option changes: what was worked out from options is valid for one fingerprint."""
         return repr([getattr(self, name) for name in self._options])
+
+    def held(self) -> dict[str, tuple[Any, str | None]]:
+        """The limits as they stand, with where each comes from: for :meth:`take_back`."""
+        return {
+            name: (copy.deepcopy(getattr(self, name)), self._sources.get(name)) for name, trait in self._options.items() if trait.metadata.get("held")
+        }
+
+    def take_back(self, before: Mapping[str, tuple[Any, str | None]]) -> list[str]:
+        """Set the limits to what they were; return the names of those that had changed."""
+        changed = [name for name, (value, _) in before.items() if getattr(self, name) != value]
+        for name in changed:
+            self._set(name, copy.deepcopy(before[name][0]), before[name][1])
+        return changed
 
     def take_faults(self) -> list[str]:
         """The sentences that were not told yet.

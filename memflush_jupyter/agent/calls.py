@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import difflib
+import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from memflush_jupyter.agent.frame import vision_filter
@@ -15,7 +17,7 @@ from memflush_jupyter.memory.redaction_values import redacted_bundle
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from memflush_jupyter.agent.tools.base import Approver
+    from memflush_jupyter.agent.tools.base import Approver, Decision
     from memflush_jupyter.events import Event
     from memflush_jupyter.trace.models import Block
 
@@ -106,24 +108,36 @@ class CallRunner:
         return tool
 
     async def _run(self, tool: Tool, given: Any, origin: ToolCall) -> ToolResult:
-        checked = check_input(tool, given)
+        checked, edited = check_input(tool, given), None
+        decision: Decision = ""
         if tool.approval:
             self._emit(PhaseChanged("approval"))
             approval = await self._approver.decide(tool, checked)
             if not approval.allowed:
-                return text_result(approval.reason or f"The person did not allow {tool.name}.", is_error=True)
-            checked = approval.input if approval.input is not None else checked
+                refused = text_result(approval.reason or f"The person did not allow {tool.name}.", is_error=True)
+                return replace(refused, decision="declined" if approval.asked else "not run")
+            decision = "approved" if approval.asked else ""
+            if approval.input is not None:
+                decision, edited = "edited", check_input(tool, approval.input)
+                checked = edited
         self._emit(PhaseChanged("tools"))
         # A tool that runs code on this loop's thread keeps the time itself: a timeout of the loop does not reach what holds it up.
         limit = None if getattr(tool, "keeps_time", False) else self._timeout_s
-        return await asyncio.wait_for(tool.run(checked, origin), limit)
+        result = await asyncio.wait_for(tool.run(checked, origin), limit)
+        return replace(result, content=[*_told_edited(edited), *result.content], decision=decision, ran=edited)
 
     def _answer(self, call: Block, result: ToolResult, *, vision: bool) -> Block:
         self._renew()  # the code may have set a key in the environment
         text = self._redact(result.text)
         self._emit(
             ToolFinished(
-                call["id"], call["name"], _as_object(call["input"]), text, result.is_error, [redacted_bundle(shown, self._redact) for shown in result.displays]
+                call["id"],
+                call["name"],
+                _as_object(call["input"]) if result.ran is None else result.ran,
+                text,
+                result.is_error,
+                [redacted_bundle(shown, self._redact) for shown in result.displays],
+                result.decision,
             )
         )
         content = vision_filter([block for block in result.content if block.get("type") != "text" or block["text"].strip()], vision=vision)
@@ -131,6 +145,14 @@ class CallRunner:
         if result.is_error:
             block["is_error"] = True
         return block
+
+
+def _told_edited(ran: dict[str, Any] | None) -> list[Block]:
+    """What the model is told about a call that the person changed: that they did, and what ran in its place."""
+    if ran is None:
+        return []
+    shown = str(ran["code"]) if set(ran) == {"code"} else json.dumps(ran, ensure_ascii=False)
+    return [{"type": "text", "text": f"[The person edited this call before it ran. What ran:]\n{shown}\n[What it gave:]"}]
 
 
 def _as_object(given: Any) -> dict[str, Any]:

@@ -1,35 +1,26 @@
 """Asking the person whether a tool call may run, inside an awaited cell and without blocking it.
 
-``input()`` would stall the kernel's loop and swallow interrupts, so the question goes out on the kernel's stdin channel and
-the answer is polled for. That channel is ipykernel's private ground: where it is not as expected, the answer is "no" with a reason.
+Only an answer that the person types after the question was put can approve. What they see is what runs: a call they edited is
+shown again before it does.
 """
 
 from __future__ import annotations
 
-import asyncio
-import builtins
-import contextlib
-import logging
-import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
-from memflush_jupyter.agent.tools.base import Always, Approval, Approver, Never, Tool
-from memflush_jupyter.notebook.headless import in_kernel, person_present
-from memflush_jupyter.notebook.interrupts import raising_sigint
+from memflush_jupyter.agent.tools.base import Always, Approval, Approver, Never, Tool, check_input
+from memflush_jupyter.errors import ToolInputError
+from memflush_jupyter.notebook.asking import CannotAskError, ask
+from memflush_jupyter.notebook.editing import GivenUpError, edited
+from memflush_jupyter.notebook.headless import person_present
 
-POLL_S = 0.05
-QUESTION = "Run {name}? [y]es, [n]o, [a]lways in this conversation, or say what to do instead: "
-
-_log = logging.getLogger("memflush_jupyter")
-
-
-class CannotAskError(Exception):
-    """There is no way to put a question to a person here."""
+QUESTION = "Run {name}? {touches}[y]es, [n]o, [a]lways in this notebook, [e]dit it first, or say why not: "
+AGAIN = "Run {name} as you changed it? [y]es, [n]o, [e]dit again, or say why not: "
 
 
 class AskPerson:
-    """The policy ``ask``. ``show`` puts the call before the person; "always" holds for ``conversation``, a set the session keeps."""
+    """The policy ``ask``. ``show`` puts the call before the person; ``always`` names what they allowed until the kernel ends."""
 
     def __init__(self, ip: Any, always: set[str], show: Callable[[str, dict[str, Any]], None], redact: Callable[[str], str] = lambda text: text) -> None:
         self._ip = ip
@@ -43,21 +34,45 @@ class AskPerson:
             return Approval(allowed=True)
         self._show(tool.name, input)
         try:
-            answer = await ask(self._ip, QUESTION.format(name=tool.name))
+            return await self._asked(tool, input)
         except CannotAskError as error:
             return Approval(allowed=False, reason=f"{tool.name} was not run: {error}")
-        return self._understood(tool.name, answer.strip())
 
-    def _understood(self, name: str, answer: str) -> Approval:
+    async def _asked(self, tool: Tool, original: dict[str, Any]) -> Approval:
+        touches = getattr(tool, "touches", "")
+        question = QUESTION.format(name=tool.name, touches=f"It {touches}. " if touches else "")
+        present, trouble = original, ""
+        while True:
+            answer = (await ask(self._ip, trouble + question)).strip()
+            trouble = ""
+            if answer.lower() not in {"e", "edit"}:
+                return self._understood(tool.name, answer, original, present)
+            try:
+                present = check_input(tool, await edited(self._ip, tool.name, present, self._put))
+            except GivenUpError as error:
+                trouble = f"{error} "
+                continue
+            except ToolInputError as error:
+                trouble = f"That cannot be run: {error} "
+                continue
+            self._show(tool.name, present)
+            if present != original:
+                question = AGAIN.format(name=tool.name)
+
+    def _put(self, prompt: str) -> Awaitable[str]:
+        return ask(self._ip, prompt)
+
+    def _understood(self, name: str, answer: str, original: dict[str, Any], present: dict[str, Any]) -> Approval:
         word = answer.lower().rstrip(".!")
-        if word in {"a", "always"}:
+        changed = present if present != original else None
+        if word in {"a", "always"} and changed is None:
             self._always.add(name)
-            return Approval(allowed=True)
+            return Approval(allowed=True, asked=True)
         if word in {"y", "yes"}:
-            return Approval(allowed=True)
-        if word in {"", "n", "no"}:
-            return Approval(allowed=False, reason=f"The person declined to run {name}.")
-        return Approval(allowed=False, reason=f"The person declined to run {name} and said: {self._redact(answer)}")
+            return Approval(allowed=True, input=changed, asked=True)
+        if word in {"", "n", "no", "a", "always"}:
+            return Approval(allowed=False, reason=f"The person declined to run {name}.", asked=True)
+        return Approval(allowed=False, reason=f"The person declined to run {name} and said: {self._redact(answer)}", asked=True)
 
 
 def make_approver(
@@ -69,64 +84,3 @@ def make_approver(
     if policy == "deny" or not person_present(ip):
         return Never()
     return AskPerson(ip, always, show, redact)
-
-
-async def ask(ip: Any, prompt: str) -> str:
-    """Put a question to the person and wait for the line they answer.
-
-    Raises:
-        CannotAskError: the front end takes no input, or the kernel is not one we know how to ask through.
-    """
-    if not in_kernel(ip):
-        return _ask_in_terminal(prompt)
-    kernel = ip.kernel
-    if not getattr(kernel, "_allow_stdin", False):
-        raise CannotAskError("nobody is here to approve it (this front end takes no input).")
-    try:
-        _send(kernel, prompt)
-    except Exception as error:
-        _log.warning("The approval question could not be sent", exc_info=True)
-        raise CannotAskError("the approval question could not be put to the person.") from error
-    while True:
-        await asyncio.sleep(POLL_S)
-        reply = _receive(kernel)
-        if reply is not None:
-            return reply
-
-
-def _ask_in_terminal(prompt: str) -> str:
-    with raising_sigint():
-        try:
-            _drop_typed_ahead()
-            return builtins.input(prompt)
-        except EOFError:
-            return ""
-        except KeyboardInterrupt:
-            raise asyncio.CancelledError from None
-
-
-def _drop_typed_ahead() -> None:
-    """Forget what was typed before the question was there: it cannot be its answer."""
-    try:
-        import termios
-    except ImportError:  # not on Windows
-        return
-    with contextlib.suppress(termios.error, OSError, ValueError):
-        if sys.stdin.isatty():
-            termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
-
-
-def _send(kernel: Any, prompt: str) -> None:
-    while _receive(kernel) is not None:
-        pass  # answers to questions that were given up
-    ident = kernel._parent_ident["shell"]  # noqa: SLF001 - no public way exists
-    kernel.session.send(kernel.stdin_socket, "input_request", {"prompt": prompt, "password": False}, kernel.get_parent("shell"), ident=ident)
-
-
-def _receive(kernel: Any) -> str | None:
-    import zmq
-
-    _, reply = kernel.session.recv(kernel.stdin_socket, zmq.NOBLOCK)
-    if reply is None:
-        return None
-    return str(reply.get("content", {}).get("value", ""))

@@ -48,6 +48,7 @@ class RunPython:
         "required": ["code"],
     }
     approval = True
+    touches = "may read and change anything this kernel can: variables, files, the network"
     parallel = False
     keeps_time = True
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from memflush_jupyter.errors import ToolInputError
 from memflush_jupyter.trace.models import Block
+
+Decision = Literal["", "approved", "edited", "declined", "not run"]
+"""What became of a call that asks first; empty: nobody was asked, and it ran."""
 
 _JSON_TYPES: dict[str, type | tuple[type, ...]] = {
     "string": str,
@@ -37,6 +40,9 @@ class ToolResult:
     content: list[Block]
     is_error: bool = False
     displays: list[dict[str, Any]] = field(default_factory=list)
+    decision: Decision = ""
+    ran: dict[str, Any] | None = None
+    """The input that ran, when the person changed it."""
 
     @property
     def text(self) -> str:
@@ -79,11 +85,12 @@ class Tool(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """A decision about one call. ``input`` replaces the call's input when the person edited it."""
+    """A decision about one call. ``input`` replaces the call's input when the person edited it; ``asked``: a person decided just now."""
 
     allowed: bool
     reason: str = ""
     input: dict[str, Any] | None = None
+    asked: bool = False
 
 
 class Approver(Protocol):

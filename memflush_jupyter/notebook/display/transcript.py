@@ -21,6 +21,7 @@ from memflush_jupyter.events import (
     TextDiscarded,
     TextDone,
     ToolFinished,
+    ToolProgress,
     ToolStarted,
     TurnFinished,
     TurnStarted,
@@ -31,6 +32,9 @@ Bundle = dict[str, Any]
 
 FAILED_STOPS = frozenset({"error", "full", "interrupted"})
 """Ends of a turn whose sentence is told as the cell's error, not as a line of the answer."""
+
+_DECIDED = {"approved": "run after your approval", "edited": "edited by you", "declined": "declined", "not run": "not run"}
+_UNRUN = frozenset({"declined", "not run"})
 
 
 @dataclass(eq=False)
@@ -94,6 +98,8 @@ class Transcript:
                 self._tool_started(event)
             case ToolFinished():
                 self._tool_finished(event)
+            case ToolProgress():
+                self._progress(event)
             case MemoryFlushEnd():
                 self._flushed(event)
             case CompactionEnd():
@@ -193,16 +199,23 @@ class Transcript:
     def _tool_finished(self, event: ToolFinished) -> None:
         given = self._clean(event.input)
         tables = [shown for shown in event.displays if figures.is_folded(shown)]
-        state = "error" if event.is_error else "ok"
-        bundle = tool_calls.tool_call(event.name, given, state, event.text, is_error=event.is_error, tables=tables)
+        decision = event.decision or _decision(event)
+        failed = event.is_error and decision not in _UNRUN
+        state = "error" if failed else _DECIDED.get(decision, "ok")
+        text = event.text if self.dated else tool_calls.undated(event.name, event.text)
+        bundle = tool_calls.tool_call(event.name, given, state, text, is_error=failed, tables=tables)
         segment = self._tools.pop(event.id, None)
         if segment is None:
             segment = self._append(Segment("tool", bundle, name=event.name))
-        segment.given, segment.text, segment.final = given, event.text, True
+        segment.given, segment.text, segment.final = given, text, True
         self._change(segment, bundle)
         for shown in event.displays:
             if not figures.is_folded(shown):
                 self._show(shown, str(given.get("code", "")))
+
+    def _progress(self, event: ToolProgress) -> None:
+        for segment in [held for held in self._tools.values() if held.name == event.name and not held.final][-1:]:
+            self._change(segment, tool_calls.tool_call(event.name, segment.given, self.redact(event.text), None))
 
     def _show(self, shown: Bundle, code: str) -> None:
         """A display of the code's, and below a figure the line that made it."""
@@ -236,3 +249,10 @@ class Transcript:
         self.phase, self.says = "idle", ""
         if event.sentence and event.stop not in FAILED_STOPS:
             self.line(event.sentence)
+
+
+def _decision(event: ToolFinished) -> str:
+    """What was decided about a call of which only the stored result is left."""
+    if event.is_error and event.text.startswith(f"The person declined to run {event.name}"):
+        return "declined"
+    return "not run" if event.is_error and event.text.startswith(f"{event.name} was not run: ") else ""
