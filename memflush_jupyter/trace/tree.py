@@ -56,6 +56,7 @@ _INSERT = """
     INSERT INTO messages (trace, sequence, parent, mark, on_path, role, kind, branch, tokens, usage, stop_reason, cell_id, created_at, meta, content)
     VALUES (:trace, :sequence, :parent, :mark, :on_path, :role, :kind, :branch, :tokens, :usage, :stop_reason, :cell_id, :created_at, :meta, :content)
     """
+_NO_SEQUENCE = 2**63
 _ADVANCE = "UPDATE traces SET head = ?, last_sequence = ?, updated_at = ? WHERE id = ?"
 
 
@@ -92,7 +93,8 @@ def message_row(connection: Connection, trace: str, sequence: int) -> Row[Any]:
     Raises:
         TraceError: the trace has no such message.
     """
-    row = connection.execute(_MESSAGE, {"trace": trace, "sequence": sequence}).first()
+    # A model may ask for any number; beyond what SQLite can hold the driver would answer with an error of its own.
+    row = connection.execute(_MESSAGE, {"trace": trace, "sequence": sequence}).first() if 0 < sequence < _NO_SEQUENCE else None
     if row is None:
         raise TraceError(f"Trace {trace} has no message {sequence}.")
     return row

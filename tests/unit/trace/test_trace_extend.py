@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from memflush_jupyter.clock import FixedClock
+from memflush_jupyter.errors import TraceError
 from memflush_jupyter.trace.store import TraceStore
 
 HELLO = [{"type": "text", "text": "hello"}]
@@ -30,3 +33,13 @@ def test_the_latest_of_a_side_branch_is_found_without_the_rest() -> None:
     assert store.latest_of_branch(trace, "prepared", after=2) == store.message(trace, 3)
     assert store.latest_of_branch(trace, "prepared", after=3) is None
     assert store.latest_of_branch(trace, "other") is None
+
+
+@pytest.mark.parametrize("sequence", [0, -1, 2, 10**23, -(10**23)])
+def test_a_number_that_no_message_has_is_told_as_such(sequence: int) -> None:
+    """P6: whatever a model asks read_message for, it reads a sentence."""
+    store = TraceStore.in_memory(clock=FixedClock("2026-01-15T09:00"))
+    trace = store.create_trace(identity="i").id
+    store.append(trace, role="user", kind="prompt", content=HELLO)
+    with pytest.raises(TraceError, match=f"has no message {sequence}\\."):
+        store.message(trace, sequence)
