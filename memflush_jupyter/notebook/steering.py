@@ -14,10 +14,11 @@ from memflush_jupyter.events import TextDone, ToolFinished, ToolStarted
 from memflush_jupyter.notebook.display import gauge, render
 from memflush_jupyter.notebook.display.transcript import Transcript
 from memflush_jupyter.notebook.doors import confirmed
-from memflush_jupyter.notebook.kernel_tools import kernel_tools
+from memflush_jupyter.notebook.own_tools import tools_of
 
 if TYPE_CHECKING:
     from memflush_jupyter.agent.room import Room
+    from memflush_jupyter.events import Event
     from memflush_jupyter.notebook.session import Session
     from memflush_jupyter.trace.models import Message
 
@@ -34,12 +35,13 @@ def do_show(session: Session, given: argparse.Namespace) -> list[Bundle]:
     if not 1 <= number <= len(starts):
         raise ConfigError(f"The conversation has {render.plural(len(starts), 'turn')}; `%agent show N` takes a number from 1 to that.")
     end = starts[number] if number < len(starts) else len(path)
-    return [segment.bundle for segment in replayed(path[starts[number - 1] : end], session.workspace.redactor).segments]
+    dated = session.dated(session.model_id())
+    return [segment.bundle for segment in replayed(path[starts[number - 1] : end], session.workspace.redactor, dated=dated).segments]
 
 
-def replayed(messages: list[Message], redact: Callable[[str], str] = str) -> Transcript:
+def replayed(messages: list[Message], redact: Callable[[str], str] = str, *, dated: bool = True) -> Transcript:
     """The segments of stored messages, as the turn showed them; figures are not stored, so a line stands for them."""
-    transcript = Transcript(redact=redact)
+    transcript = Transcript(dated=dated, redact=redact)
     calls: dict[str, dict[str, Any]] = {}
     block = 0
     for message in messages:
@@ -159,22 +161,46 @@ def do_compact(session: Session, _: argparse.Namespace) -> list[Bundle]:
 
 def _in_room(session: Session, said: Transcript, job: Callable[[Room], Coroutine[Any, Any, Any]]) -> Any:
     """Run a job on the conversation's window on the background thread, and collect its events."""
+    events: list[Event] = []
+    try:
+        return session.worker.run(_work(session, events.append, job))
+    finally:
+        for event in events:
+            session.budget_log.take(event)
+            said.add(event)
+
+
+def _work(session: Session, emit: Callable[[Event], None], job: Callable[[Room], Coroutine[Any, Any, Any]]) -> Callable[[], Coroutine[Any, Any, Any]]:
+    """A job on the conversation's window, to be started on the background thread."""
     _idle(session)
     trace, model = session.need_trace().id, session.model_id()
-    tools = kernel_tools(session.ip, session.interrupts)
-    events: Any = []
+    tools = tools_of(session)
 
     async def work() -> Any:
         from memflush_jupyter.agent.runner import AgentRunner
 
         runner = AgentRunner(session.own_parts(memory=session.config.memory, tools=tools), trace, model)
-        return await job(await runner.room(events.append))
+        return await job(await runner.room(emit))
 
-    try:
-        return session.worker.run(work)
-    finally:
-        for event in events:
-            said.add(event)
+    return work
+
+
+def operation(session: Session, name: str) -> tuple[Callable[[], Coroutine[Any, Any, Any]], Callable[[Any], str]]:
+    """``%agent flush`` or ``%agent compact`` for a button: the work for the background thread, and the line for what came of it."""
+
+    def flushed(result: Any) -> str:
+        if result is None or result.outcome in _FLUSH_WORDS:
+            return f"memory: {_FLUSH_WORDS[result.outcome] if result is not None else 'nothing to store'}"
+        return f"memory: {result.outcome}"
+
+    def compacted(result: Any) -> str:
+        session.budget = session.budget_log.budget or session.budget
+        return "context: compacted." if result else "context: nothing to compact; all that stands in it is recent."
+
+    emit = session.budget_log.beside(lambda _: None)
+    if name == "flush":
+        return _work(session, emit, lambda room: room.flush_now()), flushed
+    return _work(session, emit, lambda room: room.compact("manual")), compacted
 
 
 def do_export(session: Session, given: argparse.Namespace) -> Bundle:

@@ -234,7 +234,8 @@ def _tagged(line: str) -> list[Passage]:
     tag = _TAG.match(line)
     if tag is None:
         return _cut(line, "recall", 0)
-    source = tag["ref"] + (f", {tag['date']}" if tag["date"] else "")
+    # Neither the conversation's id nor a date: the same answer on any day, from any run (P9).
+    source = f"message {tag['sequence']}" if tag["sequence"] else tag["ref"]
     return _cut(line[tag.end() :], source, int(tag["sequence"] or 0), tag["who"] or "")
 
 

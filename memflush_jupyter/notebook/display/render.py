@@ -27,8 +27,12 @@ def markdown(text: str) -> Bundle:
 def line(text: str, level: str = "info") -> Bundle:
     """One line for the person."""
     mark = {"warning": "⚠ ", "error": "✖ "}.get(level, "")
-    shown = _CODE.sub(r"<code>\1</code>", html.escape(text))
-    return {"text/html": f"<div>{mark}{shown}</div>", "text/plain": f"{mark}{text}"}
+    return {"text/html": f"<div>{mark}{_marked(text)}</div>", "text/plain": f"{mark}{text}"}
+
+
+def _marked(text: str) -> str:
+    """Text as HTML, with what stands between backticks as code."""
+    return _CODE.sub(r"<code>\1</code>", html.escape(text))
 
 
 def details(summary: str, body_html: str, plain: str | None = None, *, opened: bool = False) -> Bundle:
@@ -81,7 +85,7 @@ def plural(count: int, noun: str) -> str:
 def recalled(items: Sequence[dict[str, str]], trace: str) -> Bundle:
     """What recall put beside the prompt, as one collapsed line; references name the message, not the random trace id."""
     rows = [f"{_reference(item.get('ref', ''), trace)}, {item.get('origin', '')}: {item.get('text', '')}" for item in items]
-    listed = "".join(f"<li>{html.escape(row)}</li>" for row in rows)
+    listed = "".join(f"<li>{_marked(row)}</li>" for row in rows)
     return details(f"recalled {plural(len(rows), 'earlier passage')}", f"<ul>{listed}</ul>")
 
 
@@ -100,7 +104,7 @@ def memory_saved(saved: int, file: str | None, notes: Sequence[str], *, dated: b
     if not dated:
         place = f"{place.rpartition('/')[0] or 'memory'}/"
     text = f"memory: {plural(saved, 'note')} saved to {place}" + (" (found by rule)" if by_rule else "")
-    listed = "".join(f"<li>{html.escape(note)}</li>" for note in notes)
+    listed = "".join(f"<li>{_marked(note)}</li>" for note in notes)
     return details(text, f"<ul>{listed}</ul>", text) if notes else line(text)
 
 

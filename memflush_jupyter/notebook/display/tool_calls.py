@@ -27,6 +27,8 @@ _COPY = (
     "this.querySelector('summary').after(b)}"
 )
 _STYLE = re.compile(r"<style\b.*?</style>|<script\b.*?</script>", re.DOTALL | re.IGNORECASE)
+_DATED_FILE = re.compile(r"memory/\d{4}-\d\d-\d\d\.md\b")
+_REFERENCE = re.compile(r"\[[0-9a-f]{4,32}#(\d+)( (?:user|agent|tool))?(?: \d{4}-\d\d-\d\d)?\]")
 _BLANK = re.compile(r"\n\s*\n")
 
 
@@ -84,6 +86,13 @@ def fenced(text: str, language: str = "") -> str:
     return f"{fence}{language}\n{shortened(text).rstrip(chr(10))}\n{fence}"
 
 
+def undated(name: str, text: str) -> str:
+    """The output of a memory tool without dates and conversation ids, which differ from day to day and run to run (P9)."""
+    if not name.startswith("memory_"):
+        return text
+    return _DATED_FILE.sub("memory/", _REFERENCE.sub(r"[message \1\2]", text))
+
+
 def _output(text: str, tables: Sequence[Bundle]) -> list[str]:
     """What a call printed, and the tables it gave; a table that is all of the output is not told twice."""
     shown = [_table(str(table["text/html"])) for table in tables]
@@ -106,7 +115,7 @@ def _table(markup: str) -> str:
 
 
 def _error(failure: Told) -> str:
-    return f"<div><small>Error in code that the agent ran</small></div>\n\n<pre>{failure.markup.replace('$', '&#36;')}</pre>"
+    return f"<div><small>Error in code that the agent ran</small></div>\n\n<pre><code>{failure.markup.replace('$', '&#36;')}</code></pre>"
 
 
 def _quiet(text: str) -> str:

@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 
 from memflush_jupyter.events import ToolFinished, ToolStarted
 from memflush_jupyter.notebook.display import figures
-from memflush_jupyter.notebook.display.tool_calls import fenced, tool_call
+from memflush_jupyter.notebook.display.tool_calls import fenced, tool_call, undated
 from memflush_jupyter.notebook.display.tracebacks import told
 from memflush_jupyter.notebook.display.transcript import Transcript
 
@@ -119,6 +119,16 @@ def test_fence_holds_exactly_what_it_was_given(text):
     tokens = MarkdownIt().parse(fenced(text, "text"))
     assert [token.type for token in tokens] == ["fence"]
     assert tokens[0].content.rstrip("\n") == text.rstrip("\n")
+
+
+def test_memory_tools_show_no_dates_or_ids_where_outputs_must_not_change():
+    """P9"""
+    text = "1 saved to memory/2026-12-01.md.\n- [4be1f2#12 user 2026-12-01] We take 2007."
+    assert undated("memory_search", text) == "1 saved to memory/.\n- [message 12 user] We take 2007."
+    assert undated("run_python", text) == text
+    transcript = Transcript(dated=False)
+    transcript.add(ToolFinished("a", "memory_write", {"notes": ["x"]}, text, False))
+    assert "2026" not in str(transcript.segments[0].bundle)
 
 
 def figure_turn(code, line=0):

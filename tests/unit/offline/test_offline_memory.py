@@ -52,7 +52,7 @@ def test_recall_answers_from_the_recalled_block_with_its_source():
     content, stop = respond(request([user(block, "What did we decide about outliers?")]))
     assert stop == "end_turn"
     assert "Outliers are dropped above 3 sigma." in content[0]["text"]
-    assert "4be1#12, 2026-01-15" in content[0]["text"]
+    assert "— message 12" in content[0]["text"]
     assert "budget" not in content[0]["text"]
 
 
@@ -242,3 +242,10 @@ def test_a_question_that_is_no_analysis_is_answered_by_what_was_said_about_it(qu
 def test_a_question_that_nothing_stored_answers_is_refused(question):
     loop = Loop(system="<memory>\n- The client is Ines Okafor.\n</memory>")
     assert "I do not understand" in loop.ask(question)
+
+
+def test_quoted_answers_are_not_cut_at_titles_and_quote_no_quotes():
+    block = RECALLED.format("- [4be1#12 agent] > > Noted in memory: x.\n- [4be1#9 user] The outliers were checked by Dr. Ines Okafor of the lab.")
+    content, _ = respond(request([user(block, "Who checked the outliers?")]))
+    assert "> The outliers were checked by Dr. Ines Okafor of the lab." in content[0]["text"]
+    assert "> >" not in content[0]["text"]
