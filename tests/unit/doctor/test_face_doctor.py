@@ -201,6 +201,8 @@ def test_a_store_of_a_newer_version_or_another_program_is_told(tmp_path):
     row = look(tmp_path)[1]["store"]
     assert row.state == "broken"
     assert "newer memflush-jupyter" in row.mend
+    path.write_bytes(b"")
+    assert look(tmp_path)[1]["store"].state == "ok"
     path.unlink()
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE recipes (name TEXT)")
