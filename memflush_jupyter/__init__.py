@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
+    from memflush_jupyter.notebook.marking import tool
+
 __version__ = "0.1.0"
 
-__all__ = ["__version__", "load_ipython_extension", "unload_ipython_extension"]
+__all__ = ["__version__", "load_ipython_extension", "tool", "unload_ipython_extension"]
 
 # Without a handler of our own, Python prints warnings of the background thread into whatever cell runs then (P10).
 logging.getLogger(__name__).addHandler(logging.NullHandler())
@@ -28,3 +30,11 @@ def unload_ipython_extension(ip: InteractiveShell) -> None:
     from memflush_jupyter.notebook.extension import unload
 
     unload(ip)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "tool":
+        from memflush_jupyter.notebook.marking import tool
+
+        return tool
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -15,7 +15,7 @@ import getpass
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, NoReturn
 from unittest.mock import patch
 
@@ -34,38 +34,22 @@ _SHELL_INTERRUPTED = "\nKeyboardInterrupt\n"
 _FENCE = re.compile(r"\A\s*```[\w+-]*[ \t]*\n(.*?)\n?```\s*\Z", re.DOTALL)
 
 
-class RunPython:
-    """``run_python{code}``: run code in the live kernel."""
-
-    name = "run_python"
-    description = (
-        "Run Python in the notebook's live kernel; variables stay, and are shared with the person. Printed text, the last value, errors and figures come back. "
-        "Cell syntax works (top-level await, %magics, !commands). input() does not: ask in your reply."
-    )
-    input_schema: dict[str, Any] = {  # noqa: RUF012 - never changed
-        "type": "object",
-        "properties": {"code": {"type": "string", "description": "The code of one cell."}},
-        "required": ["code"],
-    }
-    approval = True
-    touches = "may read and change anything this kernel can: variables, files, the network"
-    parallel = False
-    keeps_time = True
+class InKernel:
+    """Running something in the live kernel as a cell's code runs: captured, guarded, interruptible, within its time."""
 
     def __init__(self, ip: Any, interrupts: Interrupts | None = None, *, timeout_s: float | None = None) -> None:
         self._ip = ip
         self._interrupts = interrupts or Interrupts()
         self._timeout_s = timeout_s
 
-    async def run(self, input: dict[str, Any], call: ToolCall) -> ToolResult:  # noqa: A002 - the API's own word
-        """Run the code; errors of the code are results, an interrupt cancels the turn."""
-        code = unfence(str(input["code"]))
+    async def _captured(self, execute: Callable[[], Awaitable[BaseException | None]], code: str, call: ToolCall) -> ToolResult:
+        """Execute, and tell what came of it; ``code`` is where the lines of an error stand."""
         interrupts = self._interrupts
         interrupts.timed_out = False
         with Capture(self._ip) as capture, _guarded(self._ip, interrupts):
             home, failure = os.getpid(), None
             try:
-                failure = await self._execute(code)
+                failure = await execute()
             finally:
                 if os.getpid() != home:
                     _end_child(failure)
@@ -84,6 +68,30 @@ class RunPython:
         result = text_result(text, is_error=failure is not None or interrupts.timed_out)
         images = _image_blocks(capture.displays) if call.vision else []
         return ToolResult([*result.content, *images], result.is_error, capture.displays)
+
+
+class RunPython(InKernel):
+    """``run_python{code}``: run code in the live kernel."""
+
+    name = "run_python"
+    description = (
+        "Run Python in the notebook's live kernel; variables stay, and are shared with the person. Printed text, the last value, errors and figures come back. "
+        "Cell syntax works (top-level await, %magics, !commands). input() does not: ask in your reply."
+    )
+    input_schema: dict[str, Any] = {  # noqa: RUF012 - never changed
+        "type": "object",
+        "properties": {"code": {"type": "string", "description": "The code of one cell."}},
+        "required": ["code"],
+    }
+    approval = True
+    touches = "may read and change anything this kernel can: variables, files, the network"
+    parallel = False
+    keeps_time = True
+
+    async def run(self, input: dict[str, Any], call: ToolCall) -> ToolResult:  # noqa: A002 - the API's own word
+        """Run the code; errors of the code are results, an interrupt cancels the turn."""
+        code = unfence(str(input["code"]))
+        return await self._captured(lambda: self._execute(code), code, call)
 
     async def _execute(self, code: str) -> BaseException | None:
         """Run the code as the kernel runs a cell; return its error."""

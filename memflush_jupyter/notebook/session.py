@@ -17,19 +17,22 @@ from memflush_jupyter.errors import ConfigError
 from memflush_jupyter.events import Notice
 from memflush_jupyter.notebook import headless
 from memflush_jupyter.notebook.background import BackgroundWorker
+from memflush_jupyter.notebook.budget_data import BudgetLog
 from memflush_jupyter.notebook.failure import CellError
 from memflush_jupyter.notebook.failures import Failures
 from memflush_jupyter.notebook.interrupts import Interrupts
 from memflush_jupyter.notebook.options import kernel_options
 from memflush_jupyter.notebook.preload import Preload
+from memflush_jupyter.notebook.safeguard import SessionApprover
 from memflush_jupyter.notebook.trouble import told
 
 if TYPE_CHECKING:
     from memflush_jupyter.agent.parts import AgentParts, BackgroundJob
     from memflush_jupyter.agent.runner import AgentRunner
-    from memflush_jupyter.agent.tools.base import Approval, Approver, Tool
+    from memflush_jupyter.agent.tools.base import Tool
     from memflush_jupyter.config import MemFlush
     from memflush_jupyter.events import Budget, Event
+    from memflush_jupyter.notebook.own_tools import OwnTools
     from memflush_jupyter.trace.models import Message, Trace
     from memflush_jupyter.workspace import Workspace
 
@@ -40,19 +43,6 @@ OFFLINE_NOTICE = (
     "{why} built-in offline analyst answers: rules, no language model. It can load, profile, compare and plot data. "
     "For Claude set the environment variable {key}; for a local server `%config MemFlush.base_url = 'http://…'`."
 )
-
-
-class SessionApprover:
-    """What the runner asks; it hands on to the policy of the present turn."""
-
-    def __init__(self) -> None:
-        self.policy: Approver | None = None
-
-    async def decide(self, tool: Tool, input: dict[str, Any]) -> Approval:  # noqa: A002 - protocol
-        """Ask the present policy."""
-        from memflush_jupyter.agent.tools.base import Never
-
-        return await (self.policy or Never()).decide(tool, input)
 
 
 class Session:
@@ -72,8 +62,7 @@ class Session:
         self.told_offline = False
         self.budget: Budget | None = None
         self.pending: deque[Event] = deque()
-        self.history: list[tuple[int, int]] = []
-        """Tokens used after each turn: (turn, used)."""
+        self.budget_log = BudgetLog()
         self._cells: set[str] = set()
         self._workspace: Workspace | None = None
         self._own: Workspace | None = None
@@ -81,6 +70,7 @@ class Session:
         self.preload = Preload(self.worker)
         self.hooks: dict[str, Callable[..., None]] = {}
         self.failures = Failures()
+        self._own_tools: OwnTools | None = None
 
     # -- what is opened lazily ---------------------------------------------------------------------------------------------------
 
@@ -97,6 +87,15 @@ class Session:
             self._workspace = Workspace.open(self.config, self.folder)
             self.config.in_use = True
         return self._workspace
+
+    @property
+    def own_tools(self) -> OwnTools:
+        """The person's functions that the agent may call."""
+        if self._own_tools is None:
+            from memflush_jupyter.notebook.own_tools import OwnTools
+
+            self._own_tools = OwnTools(self)
+        return self._own_tools
 
     @property
     def opened(self) -> bool:
@@ -180,9 +179,8 @@ class Session:
     def _forget_conversation(self) -> None:
         self._cells.clear()
         self.forget_runners()
-        self.always.clear()
         self.budget = None
-        self.history.clear()
+        self.budget_log.forget()
 
     def prompts(self, *, whole: bool = True) -> list[Message]:
         """The person's messages on the main path, oldest first."""
@@ -251,7 +249,7 @@ class Session:
         def start(job: BackgroundJob) -> None:
             async def run() -> None:
                 try:
-                    await job(self.own_parts(memory=memory, tools=tools), self.pending.append)
+                    await job(self.own_parts(memory=memory, tools=tools), self.budget_log.beside(self.pending.append))
                 except Exception as error:  # noqa: BLE001 - told with the next turn; the log has the rest
                     self.pending.append(Notice(f"In the background: {told(self, error)}", "warning"))
 
@@ -276,7 +274,7 @@ class Session:
         """Remember the figures after a turn."""
         if budget is not None:
             self.budget = budget
-            self.history.append((budget.turn, budget.used))
+        self.budget_log.turn_over(budget)
 
     def close(self) -> None:
         """Stop the background thread and close the stores. Called at the kernel's exit and by ``%unload_ext``."""

@@ -89,6 +89,8 @@ def _model(session: Session) -> str:
 def _conversation(session: Session) -> list[tuple[str, str]]:
     policy = session.config.approve or ("ask" if person_present(session.ip) else "deny")
     rows = [("model", _model(session)), ("code runs", {"ask": "after asking you", "auto": "without asking", "deny": "never"}[policy])]
+    if session.always:
+        rows.append(("always allowed", ", ".join(sorted(session.always))))
     trace = session.trace if session.opened else None
     if trace is None:
         rows.append(("conversation", "none yet: a %%agent cell begins one"))

@@ -7,21 +7,23 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from memflush_jupyter.errors import ConfigError
+from memflush_jupyter.events import Notice, ToolFinished
 from memflush_jupyter.notebook import headless
 from memflush_jupyter.notebook.approval import make_approver
 from memflush_jupyter.notebook.display.transcript import FAILED_STOPS, Transcript
 from memflush_jupyter.notebook.display.view import Format, View, make_view
 from memflush_jupyter.notebook.failure import CellError, TurnInterrupted
 from memflush_jupyter.notebook.interpolate import Filled, budget, interpolate, mentions
-from memflush_jupyter.notebook.kernel_tools import kernel_tools
+from memflush_jupyter.notebook.own_tools import tools_of
 from memflush_jupyter.notebook.reaching import names_of
+from memflush_jupyter.notebook.safeguard import Safeguard
 from memflush_jupyter.notebook.session import NOTHING_SET, OFFLINE_NOTICE
 from memflush_jupyter.notebook.trouble import told
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from memflush_jupyter.events import TurnFinished
+    from memflush_jupyter.events import Event, TurnFinished
     from memflush_jupyter.notebook.session import Session
     from memflush_jupyter.trace.models import Block
 
@@ -81,6 +83,7 @@ async def _run(session: Session, prompt: str, options: TurnOptions, beside: Sequ
     view = make_view(session.ip, front, Transcript(dated=session.dated(model), redact=session.workspace.redactor), options.form)
     session.interrupts.on_tick = view.tick
     session.approver.policy = make_approver(options.approve or session.config.approve, session.ip, session.always, view.ask, session.workspace.redactor)
+    guard = Safeguard(session, lambda text: view.handle(Notice(text, "warning")))
     try:
         for fault in faults:
             view.transcript.line(fault, "warning")
@@ -94,8 +97,11 @@ async def _run(session: Session, prompt: str, options: TurnOptions, beside: Sequ
         filled = Filled(prompt, list(beside)) if beside else await _filled(session, prompt, model)
         for line in filled.lines:
             view.transcript.line(line)
-        finished = await _drive(session, view, filled, model, options)
+        finished = await _drive(session, view, guard, filled, model, options)
     finally:
+        guard.end()
+        for line in session.own_tools.end():
+            view.transcript.line(line, "warning")
         session.record(view.transcript.budget)
         view.finish()
     if finished.stop in FAILED_STOPS:
@@ -140,14 +146,23 @@ def _hint(session: Session, view: View, model: str, hint: str) -> None:
         view.transcript.line(hint)
 
 
-async def _drive(session: Session, view: View, filled: Filled, model: str, options: TurnOptions) -> TurnFinished:
+async def _drive(session: Session, view: View, guard: Safeguard, filled: Filled, model: str, options: TurnOptions) -> TurnFinished:
     memory = session.config.memory if options.memory is None else options.memory
-    tools = kernel_tools(session.ip, session.interrupts, timeout_s=session.config.tool_timeout_s)
+    for line in session.own_tools.begin(view.handle):
+        view.transcript.line(line, "warning")
+    tools = tools_of(session)
     runner = session.runner(model, memory=memory, tools=tools)
     for event in session.take_pending():
         view.handle(event)
+
+    def shown(event: Event) -> None:
+        view.handle(event)
+        if isinstance(event, ToolFinished):
+            guard.check()
+
     content = [{"type": "text", "text": filled.text}]
-    return await runner.turn(content, view.handle, cell_id=headless.cell_id(session.ip), max_rounds=options.max_rounds, beside=filled.beside)
+    watched = session.budget_log.watched(shown)
+    return await runner.turn(content, watched, cell_id=headless.cell_id(session.ip), max_rounds=options.max_rounds, beside=filled.beside)
 
 
 def _title(session: Session, prompt: str) -> str:

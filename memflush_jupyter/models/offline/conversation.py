@@ -65,6 +65,8 @@ class Conversation:
 
     system: str = ""
     tools: frozenset[str] = frozenset()
+    inputs: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """What each tool takes, in order."""
     prompts: list[str] = field(default_factory=list)
     recalled: list[str] = field(default_factory=list)
     replies: list[tuple[int, str]] = field(default_factory=list)
@@ -130,6 +132,7 @@ def read(request: dict[str, Any], *, side: bool = False) -> Conversation:
     conversation = Conversation(
         system=plain_text(request.get("system")),
         tools=frozenset(str(tool.get("name")) for tool in request.get("tools") or []),
+        inputs={str(tool.get("name")): tuple((tool.get("input_schema") or {}).get("properties") or ()) for tool in request.get("tools") or []},
     )
     open_calls: dict[str, Call] = {}
     messages = request.get("messages") or []

@@ -10,7 +10,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from memflush_jupyter.models.offline import figures, loading, mending, sentences
+from memflush_jupyter.models.offline import figures, loading, mending, own_calls, sentences
 from memflush_jupyter.models.offline.analyses import CODE, lead
 from memflush_jupyter.models.offline.answers import answer
 from memflush_jupyter.models.offline.asked_back import requests
@@ -77,6 +77,9 @@ def turn(conversation: Conversation) -> Talk:
     now = len(conversation.prompts) - 1
     if conversation.failed:
         return mending.answer(conversation.failed)
+    if made := own_calls.named_call(conversation):
+        outcomes = yield Calls([made], f"I call {figures.code(made.name)}:")
+        return own_calls.told(made.name, outcomes[0])
     state = State(conversation, [step for step in conversation.steps if step.turn != now])
     state.previous = earlier_task(conversation, state.kernel)
     parts: list[str] = []

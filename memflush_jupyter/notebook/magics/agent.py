@@ -141,6 +141,11 @@ def parsers() -> dict[str, Parser]:
     made["fix"].add_argument("-m", "--model", default="", help="model of this turn: anthropic/NAME, local/NAME or offline/analyst")
     made["fix"].add_argument("--approve", choices=["ask", "auto", "deny"], default="", help="who decides whether code runs; default: MemFlush.approve")
     made["fix"].add_argument("words", nargs="*", help="what the model should know, in your words")
+    made["tool"].add_argument("function", help="name of a function in this notebook, with a type hint for each parameter")
+    made["tool"].add_argument("--name", default="", help="what the model calls it by; default: its own name")
+    made["tool"].add_argument("--no-ask", action="store_true", help="let it run without asking you")
+    made["tool"].add_argument("--remove", action="store_true", help="take it back")
+    made["approvals"].add_argument("--reset", action="store_true", help="take back what is always allowed")
     made["code"].add_argument("number", nargs="?", type=int, help="number of the code block, from 1; default: the last")
     made["export"].add_argument("file", nargs="?", help="target, by its ending .md, .json or .ipynb; default: conversation-ID.md")
     made["export"].add_argument("--trace", help="another conversation than the present one")
@@ -162,6 +167,9 @@ _ABOUT = {
     "config": "lists every option, its value, and where that comes from",
     "fix": "explains the last error and proposes a corrected cell below",
     "code": "puts a code block of the last answer into a new cell",
+    "tool": "lets the agent call a function of yours; --remove takes it back",
+    "tools": "lists the agent's tools, built in and yours, and which ask first",
+    "approvals": "shows what is always allowed in this notebook; --reset takes it back",
     "flush": "saves what matters to memory now",
     "compact": "replaces the older part of the context by a summary now",
     "export": "writes the conversation to a file",
@@ -169,7 +177,7 @@ _ABOUT = {
 }
 
 
-_ROOMS = {"code": "fixing", "config": "options", "status": "status"}
+_ROOMS = {"code": "fixing", "config": "options", "status": "status", "tool": "own_tools", "tools": "own_tools", "approvals": "own_tools"}
 """Where a subcommand is done, when not in ``steering``."""
 
 
