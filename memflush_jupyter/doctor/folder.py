@@ -79,13 +79,11 @@ def store(place: Place) -> list[Check]:
         return [Check("store", "ok", "none yet")]
     path = _folder(place).store_path
     try:
-        size = path.stat().st_size
-    except FileNotFoundError:
-        return [Check("store", "ok", f"{path}, made with the first turn")]
+        size = path.stat().st_size if path.exists() else 0
     except OSError as error:
         return [Check("store", "broken", f"{path} cannot be looked at ({error.strerror})", "Change the permissions of the folder so that you can enter it.")]
     if not size:
-        return [Check("store", "ok", f"{path}, empty, filled with the first turn")]
+        return [Check("store", "ok", f"{path}, made with the first turn")]
     name = f"{path}, {_bytes(size)}"
     away = "Move it away with its -wal and -shm files: the memory files beside it stay as they are, and a new store is made."
     try:
