@@ -2,29 +2,56 @@
 
 from __future__ import annotations
 
+import argparse
+import json
 from collections.abc import Callable
 from typing import Any
 
-from memflush_jupyter.notebook import doors
+from memflush_jupyter.notebook import doors, headless
 from memflush_jupyter.notebook.arguments import Parser
 from memflush_jupyter.notebook.session import Session
 
+Bundle = dict[str, Any]
+
 
 def budget_line(ip: Any, line: str = "") -> None:
-    """``%budget``: print how full the context is."""
+    """``%budget``: show how full the context is."""
+    doors.enter(ip, lambda session: _shown(session, parser().parse(line)))
 
-    def figures(session: Session) -> list[dict[str, Any]]:
-        parser().parse(line)
-        from memflush_jupyter.notebook import steering
 
-        return steering.do_budget(session)
+def _shown(session: Session, given: argparse.Namespace) -> Bundle | list[Bundle]:
+    from memflush_jupyter.notebook import steering
 
-    doors.enter(ip, figures)
+    if given.history:
+        from memflush_jupyter.notebook.display.history_plot import plot
+
+        return plot(_data(session))
+    bundles = steering.do_budget(session)
+    session.budget_log.budget = session.budget
+    if given.json:
+        data = _data(session)
+        return {"application/json": data, "text/plain": json.dumps(data, indent=1, ensure_ascii=False)}
+    if headless.front(session.ip) != "live":
+        return bundles
+    from memflush_jupyter.notebook.display.dashboard import dashboard
+
+    # The static figures travel with the widget, for every place where no widget runs.
+    return [dashboard(session).bundle(bundles[0]), *bundles[1:]]
+
+
+def _data(session: Session) -> dict[str, Any]:
+    cap = session.config.max_cost_usd
+    redact = session.workspace.redactor
+    return session.budget_log.data(max_cost_usd=cap, dated=session.dated(session.model_id()), redact=redact)
 
 
 def parser() -> Parser:
     """The options of ``%budget``."""
-    return Parser("%budget", "Shows how full the context is, in tokens: the window, its parts, the flush line and the compaction line.")
+    made = Parser("%budget", "Shows how full the context is, in tokens: the window, its parts, the flush line and the compaction line.")
+    form = made.add_mutually_exclusive_group()
+    form.add_argument("--history", action="store_true", help="the tokens after each turn as a plot, with flushes and compactions marked")
+    form.add_argument("--json", action="store_true", help="as JSON, by schemas/budget.schema.json")
+    return made
 
 
 def functions(ip: Any) -> dict[tuple[str, str], Callable[..., Any]]:
