@@ -98,9 +98,7 @@ class Settings(Configurable):
 
     def held(self) -> dict[str, tuple[Any, str | None]]:
         """The limits as they stand, with where each comes from: for :meth:`take_back`."""
-        return {
-            name: (copy.deepcopy(getattr(self, name)), self._sources.get(name)) for name, trait in self._options.items() if trait.metadata.get("held")
-        }
+        return {name: (copy.deepcopy(getattr(self, name)), self._sources.get(name)) for name, trait in self._options.items() if trait.metadata.get("held")}
 
     def take_back(self, before: Mapping[str, tuple[Any, str | None]]) -> list[str]:
         """Set the limits to what they were; return the names of those that had changed."""

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from memflush_jupyter.trace.models import Message, WireMessage
 
 
+ANSWERED_ELSEWHERE = "[host] The reply above was given in another window on this conversation. Answer the person's latest request that has no answer yet."
+"""Only sent, never stored: what is said when another runner's answer came after this turn's prompt."""
+
+
 class Sending:
     """The request of one conversation under one model, as it would leave now."""
 
@@ -183,3 +187,14 @@ def own_thinking(wire: list[WireMessage], messages: Sequence[Message], model: st
         else message
         for message in wire
     ]
+
+
+def with_the_last_word(wire: list[WireMessage], last: Message) -> list[WireMessage]:
+    """End with the person: another kernel on the conversation may have stored its answer after this turn's prompt (P6).
+
+    A request that ends with an answer asks for that answer to be gone on with, and many models refuse it. Only a reply that paused
+    (``pause_turn``) is sent back as it is. ``last`` is the newest message sent.
+    """
+    if not wire or wire[-1]["role"] != "assistant" or last.stop_reason == "pause_turn":
+        return wire
+    return [*wire, {"role": "user", "content": [{"type": "text", "text": ANSWERED_ELSEWHERE}]}]

@@ -106,8 +106,12 @@ class Interrupts:
             _raise_at_next_line(*_callers(frame))
         raise KeyboardInterrupt
 
-    def step(self, advance: Callable[[], T]) -> T:
-        """Run one synchronous step so that SIGINT raises ``KeyboardInterrupt`` inside it."""
+    def step(self, advance: Callable[[], T], *, begins: bool = True) -> T:
+        """Run one synchronous step so that SIGINT raises ``KeyboardInterrupt`` inside it.
+
+        ``begins``: nothing of it ran yet. Then an interrupt that came a moment before, while the turn did not wait, stops it here: its
+        cancellation arrives only at the next wait, and there may be none.
+        """
         if not in_main_thread():
             return advance()
         previous = signal.signal(signal.SIGINT, self._raise_signal)
@@ -115,6 +119,8 @@ class Interrupts:
             # Two nested blocks: an interrupt that lands in the inner clean-up still finds the handler restored.
             try:
                 self._armed = True
+                if begins and self.requested:
+                    raise KeyboardInterrupt
                 return advance()
             finally:
                 self._armed = False
@@ -204,11 +210,16 @@ class _Driven:
 
     def __await__(self) -> Generator[Any, Any, Any]:
         advance: Callable[[], Any] = partial(self._coroutine.send, None)
+        begins = True
         while True:
             try:
-                waited_for = self._interrupts.step(advance)
+                waited_for = self._interrupts.step(advance, begins=begins)
             except StopIteration as stop:
                 return stop.value
+            except KeyboardInterrupt:
+                self._coroutine.close()  # where it did not begin; otherwise it is closed already
+                raise
+            begins = False
             try:
                 advance = partial(self._coroutine.send, (yield waited_for))
             except BaseException as error:  # noqa: BLE001 - whatever is thrown in belongs to the coroutine
