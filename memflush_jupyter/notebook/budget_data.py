@@ -123,6 +123,11 @@ class BudgetLog:
             self._marks.clear()
         self.changed()
 
+    def settled(self) -> None:
+        """Work that no turn asked for is over: nothing goes on that would tell of its end (C15)."""
+        self.phase = "idle"
+        self.changed()
+
     def forget(self) -> None:
         """Another conversation begins."""
         self.budget, self.phase, self.recalled, self.pruned_messages, self.pruned_tokens = None, "idle", 0, 0, 0

@@ -48,6 +48,7 @@ def test_the_dashboard_follows_turns_and_its_buttons_work(lab, folder, pictures,
         for button, text in (("flush", "memory:"), ("compact", "context:"), ("stop", "Nothing is running")):
             page.locator(f"[data-do='{button}']").last.click()
             said(nb, text)
+            page.locator(".mf-budget").last.locator(".mf-phase[data-phase='idle']").wait_for()  # C15: never left "saving"
         page.locator("[data-do='memory']").last.click()
         page.locator(".mf-file").last.click()
         page.locator(".mf-budget pre").last.wait_for()

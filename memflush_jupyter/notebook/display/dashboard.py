@@ -131,7 +131,7 @@ class Dashboard(anywidget.AnyWidget):
             try:
                 self.said = self._sentence(error) if error is not None else say(job.result())
             finally:
-                self._session.budget_log.changed()
+                self._session.budget_log.settled()
 
         self._job.add_done_callback(lambda job: loop.call_soon_threadsafe(over, job))
 
