@@ -21,6 +21,7 @@ _BEFORE_A_COLUMN = re.compile(
     re.IGNORECASE,
 )
 _AFTER_A_COLUMN = re.compile(r"\s*(?:$|[,.?!;)=<>]|(?:by|per|on|and|or|vs|versus|against|from|for|where|over|is)\b)", re.IGNORECASE)
+_JOINING = frozenset({"by", "of", "per", "in", "for", "vs", "versus", "and", "or", "from", "to", "with", "on", "at", "the", "over", "against", "between"})
 _MIN_PARTIAL = 3
 
 
@@ -90,6 +91,8 @@ def _stands_as_column(text: str, start: int, end: int, name: str) -> bool:
         return False
     if re.match(r"\s+column\b", text[end:]) or re.search(r"\bcolumn\s+$", text[:start]):
         return True
+    if name.casefold() in _JOINING:  # before something it joins; a column of that name is quoted, or nothing follows it
+        return not text[end:].strip(" .?!") and bool(_BEFORE_A_COLUMN.search(text[:start]))
     if text[start:end] in {"a", "I", "i"} and not _AFTER_A_COLUMN.match(text[end:]):
         return False
     if name.casefold() in {"year", "month", "day", "date", "time", "week", "class", "group", "category", "type", "kind", "value", "name"}:

@@ -92,7 +92,7 @@ async def test_a_denied_call_says_why_and_an_edited_one_runs_as_edited():
     (denied,) = await run([Probe("probe", text_result, approval=True)], [call("probe")], approver=Never())
     (edited,) = await run([Probe("probe", text_result, approval=True)], [call("probe")], approver=Editor())
     assert denied["is_error"]
-    assert said(edited) == "[The person edited this call before it ran. What ran:]\nedited\n[What it gave:]\nedited"
+    assert [block["text"] for block in edited["content"]] == ["[The person edited this call before it ran. What ran:]\nedited\n[What it gave:]", "edited"]
 
 
 async def test_an_interrupt_keeps_what_is_done_also_within_a_parallel_group():

@@ -16,20 +16,22 @@ import pytest
 INSTALLED_AS = {
     "IPython": "ipython",
     "detect_secrets": "detect-secrets",
+    "docstring_parser": "docstring-parser",
     "markdown_it": "markdown-it-py",
     "sqlalchemy": "SQLAlchemy",
 }
-# Parts of ipykernel, nbclient and pandas, which require them themselves.
+# Parts of ipykernel, nbclient, pandas and pydantic, which require them themselves.
 COME_ALONG = {
     "jupyter_client": "nbclient",
     "zmq": "ipykernel",
     "tornado": "ipykernel",
     "numpy": "pandas",
     "comm": "ipykernel",
+    "pydantic_core": "pydantic",
     "matplotlib_inline": "ipykernel",
 }
 # Optional: asked for where they are used, with a sentence when they are not there.
-OF_EXTRAS = {"aiohttp", "nbval", "openpyxl", "playwright", "pyarrow", "pytest", "_pytest"}
+OF_EXTRAS = {"aiohttp", "nbval", "openpyxl", "playwright", "pyarrow", "pytest", "_pytest", "rich"}
 
 
 @pytest.fixture(scope="module")
