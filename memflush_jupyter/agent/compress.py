@@ -118,14 +118,17 @@ class Compression:
 
     async def _slim(self, job: SideJob, cut: compaction.Cut, budget: int, previous: str, fault: str) -> str:
         """A transcript in chunks that fit, each with the summary so far: nothing is clipped (D6)."""
-        config, count = self._parts.config, self._parts.counter(job.model).text
+        config, count = self._parts.config, self._parts.counter(job.model).cautious
         system = prompting.load("compression_slim").text
         instruction = prompting.compression_text(config, kept="", max_words=int(budget * _WORDS_PER_TOKEN), fault=fault)
         reply = min(SIDE_REPLY_TOKENS, job.info.max_output, job.info.window // 4)
-        fixed = count(system) + count(instruction) + max(budget, count(previous)) + 100
+        reserved = max(budget, count(previous))
+        fixed = count(system) + count(instruction) + reserved + 100
         room = max(256, (job.info.window - reply) * (GUESS_MARGIN - 1) // GUESS_MARGIN - fixed)
         summary = compaction.summary_text(previous)
         for chunk in chunked(transcript([message for message in cut.removed if message.kind != "summary"]), room, count):
+            if count(summary) > reserved:
+                raise MemflushError("the summary of a part was so long that the next part did not fit beside it.")
             before = f"The summary of what came before:\n{summary}\n\n" if summary else ""
             text = f"{before}<transcript>\n{chunk}\n</transcript>\n\n{instruction}"
             request = ModelRequest(

@@ -109,7 +109,7 @@ class Harvester:
 
     async def _in_chunks(self, job: SideJob, candidates: list[str], window: int) -> Harvest:
         config, counter = self._parts.config, self._parts.counter(job.model)
-        count = counter.text
+        count = counter.cautious
         tools = [_memory_write_schema(job)]
         instruction = prompting.flush_text(config, candidates, count)
         reply = min(SIDE_REPLY_TOKENS, job.info.max_output, window // 4)

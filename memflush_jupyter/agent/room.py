@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from memflush_jupyter.agent import view
-from memflush_jupyter.agent.branches import MIN_REPLY_TOKENS, SideJob
+from memflush_jupyter.agent.branches import SideJob
 from memflush_jupyter.agent.compress import Compression, Summary
 from memflush_jupyter.agent.flush import Flush, FlushResult
 from memflush_jupyter.agent.lock import FlushLock
@@ -40,7 +40,7 @@ class Room(Sending):
         if config.compaction == "off":
             if decision.flush:
                 await self._flush(decision.reason)
-            if self.used() + MIN_REPLY_TOKENS * 2 <= self._info.window:
+            if self.fits():
                 return None
             return (
                 f"The context is full ({self.used():,} of {self._info.window:,} tokens) and compaction is off. "
@@ -55,7 +55,7 @@ class Room(Sending):
         used = self.used()
         if used < self.lines.compaction_line:
             return None
-        if used + MIN_REPLY_TOKENS * 2 <= self._info.window:  # the reply still fits into the reserve
+        if self.fits():  # the reply still fits into the reserve
             self._explain(used)
             return None
         largest = max(self.sent, key=lambda message: message.tokens, default=None)

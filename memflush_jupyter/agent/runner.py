@@ -176,7 +176,7 @@ class AgentRunner:
                 limit = self._limit(room)  # making room may have cost something
             if limit:
                 return TurnFinished(trace, "limit", limit, number - 1)
-            reply, asked = await self._ask(room)
+            reply, meta = await self._ask(room)
             if reply.fault:
                 lost += 1
                 self._partial(reply.content, reply.fault)
@@ -185,7 +185,6 @@ class AgentRunner:
                 self._emit(Notice(f"{reply.fault} Asking again.", "warning"))
                 continue
             calls = reply.tool_calls
-            meta = {"frame": room.frame.digest, "model": self._model, "after": asked}
             stored = self.conversation.add("assistant", "reply", reply.content, usage=reply.usage, stop_reason=reply.stop_reason, cell_id=cell_id, meta=meta)
             room.replied()
             self._emit(BudgetChanged(room.budget("tools" if calls else "idle")))
@@ -224,8 +223,8 @@ class AgentRunner:
 
     # -- the model -------------------------------------------------------------------------------------------------------------
 
-    async def _ask(self, room: Room) -> tuple[ModelReply, int]:
-        """One request and the message that it ended with; when the server says that it is too long, compact and try once more (D7)."""
+    async def _ask(self, room: Room) -> tuple[ModelReply, dict[str, Any]]:
+        """One request and what its total measures; when the server says that it is too long, compact and try once more (D7)."""
         try:
             return await self._stream(room)
         except ModelError as error:
@@ -247,13 +246,13 @@ class AgentRunner:
             f"({largest.kind}, about {largest.tokens:,} tokens). Put large inputs into files, or set `MemFlush.window` to the server's real size."
         )
 
-    async def _stream(self, room: Room) -> tuple[ModelReply, int]:
+    async def _stream(self, room: Room) -> tuple[ModelReply, dict[str, Any]]:
         wire = with_the_last_word(own_thinking(room.wire(), self.conversation.messages, self._model), room.sent[-1])
         longest = room.max_tokens()
         allowed = self._parts.allowed(longest, self._info, room.need(), in_turn=True)
         self._capped = allowed < longest
         request = ModelRequest(self._model, room.frame.system, room.frame.tools, wire, allowed, "turn")
-        estimated, last = room.used(), room.sent[-1].sequence
+        estimated, asked = room.used(), room.asked_with(room.sent[-1].sequence)
         self._emit(PhaseChanged("waiting"))
         showing = Showing(self._emit, self._parts.redact, self._blocks)
         try:
@@ -273,7 +272,7 @@ class AgentRunner:
         if read:
             room.cached_share = reply.usage.cache_read / read
             self._parts.learn(self._model, estimated, read)
-        return reply, last
+        return reply, asked
 
     async def _consume(self, request: ModelRequest, showing: Showing) -> ModelReply:
         async with contextlib.aclosing(self._parts.client.stream(request)) as pieces:

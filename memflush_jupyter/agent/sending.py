@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memflush_jupyter.agent import frame as framing
 from memflush_jupyter.agent import view
-from memflush_jupyter.agent.branches import MIN_REPLY_TOKENS, reply_room
+from memflush_jupyter.agent.branches import ESTIMATE_MARGIN, MIN_REPLY_TOKENS, reply_room
 from memflush_jupyter.agent.spending import Need
 from memflush_jupyter.context import assembly, pruning, tokens, window
 from memflush_jupyter.events import Budget, Notice
@@ -103,16 +103,21 @@ class Sending:
     def _stale_through(self) -> int | None:
         """The last message whose measured total measured something else than what is sent now (A4).
 
-        That is so after a pruning, under another prefix or model, and when another runner wrote while the reply was on its way:
-        then the reply follows another message on the path than the one it was an answer to.
+        That is so after a pruning, after a restart that forgot one, under another prefix or model, and when another runner wrote while the
+        reply was on its way: then the reply follows another message on the path than the one it was an answer to.
         """
         lean, stale = self.lean, self._pruned.through
         at = next((index for index in range(len(lean) - 1, 0, -1) if lean[index].usage is not None), None)
         if at is None:
             return stale
         reply, before = lean[at], lean[at - 1].sequence
-        own = reply.meta.get("frame") == self.frame.digest and reply.meta.get("after", before) == before
+        own = reply.meta.get("frame") == self.frame.digest and reply.meta.get("after", before) == before and reply.meta.get("pruned") == self._pruned.through
         return stale if own else max(stale or 0, reply.sequence)
+
+    def asked_with(self, last: int) -> dict[str, Any]:
+        """What a reply's total measured, to be stored with it: the prefix, the last message sent, and the last pruning (A4)."""
+        pruned = {} if self._pruned.through is None else {"pruned": self._pruned.through}
+        return {"frame": self.frame.digest, "model": self._info.id, "after": last, **pruned}
 
     def need(self) -> Need:
         """What a request would hold now, for the limits."""
@@ -124,13 +129,17 @@ class Sending:
         wanted = self._parts.config.max_output_tokens or min(self._info.max_output, max(self.lines.reserve, MIN_REPLY_TOKENS))
         return max(MIN_REPLY_TOKENS, min(wanted, self._info.max_output, left))
 
+    def fits(self) -> bool:
+        """Whether a short reply fits beside what is sent, also where the part that no server has counted is somewhat larger than estimated."""
+        return self.used() + self.guessed() // ESTIMATE_MARGIN + MIN_REPLY_TOKENS * 2 <= self._info.window
+
     def replied(self) -> None:
         """A reply arrived: another compaction may follow (D9)."""
         self._compacted = False
 
     def asked(self) -> None:
         """The person wrote: where a full context would end every further turn at once, a compaction may be tried again."""
-        if self.used() + MIN_REPLY_TOKENS * 2 > self._info.window:
+        if not self.fits():
             self._compacted = False
 
     def prompt_fault(self, size: int) -> str | None:

@@ -160,10 +160,11 @@ class _Assembly:
 
 
 def _joined(earlier: list[Block], later: list[Block]) -> list[Block]:
-    """Merge two assistant messages. The API wants thinking first; that of a finished reply may be left out, so the later's stays."""
+    """Merge two assistant messages.
+
+    The API wants thinking first and as it was given, so only the later one's may stay; that of a finished reply may be left out.
+    """
     thinking = [block for block in later if block.get("type") in _THINKING]
-    if not thinking:
-        return [*earlier, *later]
     spoken = [block for block in (*earlier, *later) if block.get("type") not in _THINKING]
     return [*thinking, *spoken]
 

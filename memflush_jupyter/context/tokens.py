@@ -56,6 +56,14 @@ class TokenCounter:
         """Return the estimated tokens of ``text``."""
         return self._scaled(self._raw(text))
 
+    def cautious(self, text: str) -> int:
+        """Return the tokens of ``text`` to reckon with where a request of nothing else has to fit a window.
+
+        A factor below 1 was learned on other text (often the system prompt and the tools): of this one it may say too little.
+        """
+        raw = self._raw(text)
+        return max(raw, self._scaled(raw))
+
     def blocks(self, blocks: Iterable[Block]) -> int:
         """Return the estimated tokens of content blocks, nested ones included; images and PDFs by :mod:`.media`."""
         raw, fixed = self._count(blocks)

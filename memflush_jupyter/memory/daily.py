@@ -109,7 +109,7 @@ def _repair(text: str, end: str) -> str:
 
 
 def _ends_blank(text: str) -> bool:
-    return re.search(r"(?:\r\n|\r|\n)[ \t]*(?:\r\n|\r|\n)\Z", text) is not None
+    return re.search(r"(?:\r\n|\r(?!\n)|\n)[ \t]*(?:\r\n|\r|\n)\Z", text) is not None
 
 
 def _blank(text: str, end: str) -> str:

@@ -9,10 +9,12 @@ import os
 import pytest
 
 from memflush_jupyter.agent import compress
+from memflush_jupyter.agent.sending import Sending
 from memflush_jupyter.context.compaction import EXTRACTIVE_MARK, LAST_REQUEST
 from memflush_jupyter.events import CompactionEnd, CompactionStart, MemoryFlushEnd, MemoryFlushStart, Notice, Recalled, TurnFinished
 from memflush_jupyter.testing import Refuse, Reply, text, too_long, tool_use
-from memflush_jupyter.testing.agents import AgentHarness, ScriptedTool
+from memflush_jupyter.testing.agents import MODEL, AgentHarness, ScriptedTool
+from memflush_jupyter.testing.server import FakeMessagesServer, ServedModel
 
 WINDOW = 16_000
 FILLER = "The weather is nice and nothing of importance happens here. "
@@ -763,3 +765,33 @@ async def test_chdir_in_the_notebook_does_not_move_the_memory(tmp_path, monkeypa
         await agent.say("Move, then save.")
         assert (home / "memory" / "2026-01-15.md").exists()
         assert list(elsewhere.iterdir()) == []
+
+
+async def test_a_total_that_measured_a_pruned_context_does_not_count_after_a_restart_that_forgot_the_pruning(tmp_path, monkeypatch):
+    """A4, P6: the result stands whole in the context again, and the next request must know it."""
+    monkeypatch.setattr(Sending, "asked_with", lambda self, last: {"frame": self.frame.digest, "model": MODEL, "after": last, "pruned": 1})
+    async with AgentHarness(tmp_path, window=WINDOW) as agent:
+        agent.server.script(["Noted."])
+        await agent.say("The survey has 124 birds.")
+        measured = agent.workspace.store.path(agent.trace_id)[-1].usage.total
+        await agent.reopen()
+        room = await agent.runner.room(agent.events.append)
+        messages = agent.workspace.store.path(agent.trace_id)
+        assert room.used() == room.frame.prefix + sum(message.tokens for message in messages)
+        assert room.guessed() == room.used() != measured
+
+
+async def test_a_summary_of_a_part_that_leaves_the_next_part_no_room_is_refused(tmp_path):
+    """D6, P6: in a small window the removed part is summarised in parts; nothing may be clipped, so the sentences stand word for word then."""
+    models = [ServedModel("fake-model", 40_000, 4_000), ServedModel("small-model", 8_000, 2_000)]
+    with FakeMessagesServer(models=models, keys=["fake"]) as server:
+        async with AgentHarness(tmp_path, server=server) as agent:
+            agent.server.script(script(summary="word " * 1_900))
+            await fill(agent, 6)
+            runner = agent.workspace.runner(agent.trace_id, "local/small-model", agent.parts())
+            room = await runner.room(agent.events.append)
+            await room.compact("manual")
+            assert marks(agent)[0].meta["source"] == "extractive"
+            asked = [request for request in server.requests if "[summary]" in request.last_text]
+            assert len(asked) == 3
+            assert [request.refused for request in asked] == [None] * 3

@@ -81,6 +81,7 @@ def _top_bullets(text: str) -> list[str]:
 @settings(max_examples=600)
 @example("```\nopen", ["note"])
 @example("<!-- open", ["note"])
+@example("<div>\r\n", ["note"])  # its ending is one, not two
 @example("a\r", ["note"])
 @example("<!A", ["note"])
 @example("- a\n  <script>", ["note"])

@@ -368,3 +368,11 @@ def test_a_partial_reply_counts_neither_by_its_usage_nor_by_its_size():
     """A4, D11: it is not sent."""
     path = [message(1), message(2, "reply", 20, MEASURED), message(3), message(4, "partial", 500, Usage(input=9_000)), message(5)]
     assert used_tokens(path, prefix=1_000) == 2_460
+
+
+@pytest.mark.parametrize(("factor", "reckoned"), [(0.5, 100), (1.0, 100), (1.5, 150)])
+def test_where_a_text_alone_has_to_fit_a_small_factor_counts_for_nothing(exact, factor, reckoned):
+    """P6: the factor may have been learned on the system prompt and the tools alone."""
+    words = "depth " * 200
+    text = next(words[:end] for end in range(len(words)) if exact.text(words[:end]) == 100)
+    assert TokenCounter("m", factor=factor, learned=False).cautious(text) == reckoned
