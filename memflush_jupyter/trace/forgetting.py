@@ -14,7 +14,7 @@ from sqlalchemy import delete, select, text, update
 
 from memflush_jupyter.trace import index, records
 from memflush_jupyter.trace.clean import Cleaner
-from memflush_jupyter.trace.schema import cognition_events, messages, notes, settings, traces
+from memflush_jupyter.trace.schema import cognition_events, goals, messages, notes, outbox, settings, side_queue, traces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -72,6 +72,12 @@ def scrub(connection: Connection, rewrite: Callable[[str], str], hint: str = "")
     _values(connection, cleaner, traces.c.number, traces.c.meta)
     for column in (traces.c.title, traces.c.last_flush_error, traces.c.notebook):
         _values(connection, cleaner, traces.c.number, column, plain=True)
+    for column in (goals.c.title, goals.c.result):
+        _values(connection, cleaner, goals.c.number, column, plain=True)
+    _values(connection, cleaner, outbox.c.number, outbox.c.payload)
+    _values(connection, cleaner, outbox.c.number, outbox.c.last_error, plain=True)
+    _values(connection, cleaner, side_queue.c.number, side_queue.c.data)
+    _values(connection, cleaner, side_queue.c.number, side_queue.c.reason, plain=True)
     _values(connection, cleaner, settings.c.key, settings.c.value)
     return done
 
@@ -90,6 +96,12 @@ def forget_messages(connection: Connection, trace: str) -> int:
     index.remove_all(connection, ((index.message_row(row.id), index.said_by(json.loads(row.content), json.loads(row.meta))) for row in gone))
     connection.execute(delete(messages).where(messages.c.trace == trace))
     return int(mine)
+
+
+def forget_beside(connection: Connection, trace: str) -> None:
+    """Delete what a trace keeps beside its messages: events, goals, what waits for the hub and the branches still to run."""
+    for table in (cognition_events, goals, outbox, side_queue):
+        connection.execute(delete(table).where(table.c.trace == trace))
 
 
 def _rows(connection: Connection, hint: str) -> Iterator[Row[Any]]:

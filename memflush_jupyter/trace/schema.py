@@ -13,7 +13,7 @@ from sqlalchemy import Boolean, Column, Float, Index, Integer, MetaData, String,
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-REVISION: Final = "0001"
+REVISION: Final = "0002"
 """The Alembic revision this code reads and writes; ``migrations/versions`` leads up to it."""
 
 INDEX_VERSION: Final = "2"
@@ -101,6 +101,66 @@ cognition_events = Table(
     Column("event", String(32), nullable=False),
     Column("data", Text, nullable=False),
     Column("created_at", String(40), nullable=False),
+    sqlite_autoincrement=True,
+)
+
+goals = Table(
+    "goals",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=True),
+    # Short and unique within its trace, so that a model and a person can name it.
+    Column("id", String(64), nullable=False),
+    Column("trace", String(64), nullable=False),
+    Column("parent", String(64)),
+    Column("kind", String(16), nullable=False),
+    Column("title", Text, nullable=False),
+    Column("status", String(16), nullable=False),
+    Column("result", Text, nullable=False, server_default=""),
+    Column("sub_trace", String(64)),
+    # Sequences of the messages at which the goal was opened and closed.
+    Column("opened_at", Integer),
+    Column("closed_at", Integer),
+    Column("statistics", Text, nullable=False, server_default="{}"),
+    Column("created_at", String(40), nullable=False),
+    Column("updated_at", String(40), nullable=False),
+    UniqueConstraint("trace", "id", name="goals_by_id"),
+    sqlite_autoincrement=True,
+)
+
+# What is to reach the knowledge hub: written in the transaction of its effect, delivered afterwards, once by its key.
+outbox = Table(
+    "outbox",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=True),
+    Column("key", String(200), nullable=False, unique=True),
+    Column("trace", String(64), index=True),
+    Column("kind", String(16), nullable=False),
+    Column("payload", Text, nullable=False),
+    Column("attempts", Integer, nullable=False, server_default="0"),
+    Column("last_error", Text),
+    Column("created_at", String(40), nullable=False),
+    Column("delivered_at", String(40)),
+    Index("outbox_by_delivery", "delivered_at", "number"),
+    sqlite_autoincrement=True,
+)
+
+# Side branches that are to run, in their order; a batch belongs to one compaction or one completion of its trace.
+side_queue = Table(
+    "side_queue",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=True),
+    Column("trace", String(64), nullable=False),
+    Column("batch", String(64), nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("branch", String(32), nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("reason", Text, nullable=False, server_default=""),
+    Column("data", Text, nullable=False, server_default="{}"),
+    Column("attempts", Integer, nullable=False, server_default="0"),
+    Column("created_at", String(40), nullable=False),
+    Column("updated_at", String(40), nullable=False),
+    UniqueConstraint("trace", "batch", "position", name="side_queue_by_place"),
+    Index("side_queue_by_state", "trace", "state"),
     sqlite_autoincrement=True,
 )
 

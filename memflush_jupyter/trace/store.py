@@ -19,7 +19,7 @@ from memflush_jupyter.errors import TraceError
 from memflush_jupyter.trace import cognition, forgetting, index, ledger, records, tree
 from memflush_jupyter.trace.models import Message, Trace
 from memflush_jupyter.trace.remembering import Remembering
-from memflush_jupyter.trace.schema import cognition_events, messages, notes, settings, traces
+from memflush_jupyter.trace.schema import messages, notes, settings, traces
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,7 +96,7 @@ class TraceStore(Remembering):
         with self._database.write() as connection:
             row = tree.trace_row(connection, trace_id)
             deleted = forgetting.forget_messages(connection, row.id)
-            connection.execute(delete(cognition_events).where(cognition_events.c.trace == row.id))
+            forgetting.forget_beside(connection, row.id)
             connection.execute(update(notes).where(notes.c.trace == row.id).values(trace=None, sequence=None))
             connection.execute(update(traces).where(traces.c.parent_trace == row.id).values(parent_trace=None))
             connection.execute(delete(traces).where(traces.c.id == row.id))

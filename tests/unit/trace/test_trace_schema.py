@@ -8,6 +8,7 @@ import sys
 import threading
 
 import pytest
+from sqlalchemy import create_engine
 
 from memflush_jupyter.errors import TraceError
 from memflush_jupyter.trace import migrations
@@ -53,6 +54,32 @@ def test_migrated_store_works(tmp_path, clock):
     trace = store.create_trace(identity="me").id
     store.append(trace, role="user", kind="prompt", content=[{"type": "text", "text": "penguin"}])
     assert [hit.sequence for hit in store.search("penguin", identity="me")] == [1]
+    store.close()
+
+
+def test_store_of_the_first_version_is_led_up_with_all_that_it_holds(tmp_path, clock):
+    """P4: an upgrade of the package loses no conversation."""
+    from alembic import command
+
+    path = tmp_path / "x" / "store.sqlite3"
+    empty_but_stamped(path)
+    engine = create_engine(f"sqlite:///{path}")
+    with engine.begin() as connection:
+        settings = migrations.config()
+        settings.attributes["connection"] = connection
+        command.upgrade(settings, "0001")
+        connection.exec_driver_sql(
+            "INSERT INTO traces (id, identity, head, last_sequence, created_at, updated_at) "
+            "VALUES ('abcd', 'me', 1, 1, '2026-01-15T09:00:00', '2026-01-15T09:00:00')"
+        )
+        connection.exec_driver_sql(
+            "INSERT INTO messages (trace, sequence, on_path, role, kind, branch, tokens, created_at, meta, content) VALUES "
+            "('abcd', 1, 1, 'user', 'prompt', 'main', 3, '2026-01-15T09:00:00', '{}', '[{\"type\": \"text\", \"text\": \"the penguins of Biscoe\"}]')"
+        )
+    engine.dispose()
+    store = TraceStore.open(path, clock=clock)
+    assert [message.text for message in store.path("abcd")] == ["the penguins of Biscoe"]
+    assert [hit.sequence for hit in store.search("penguins", identity="me")] == [1]
     store.close()
 
 
