@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Self
@@ -15,7 +16,7 @@ from memflush_jupyter.trace.database import Database, Synchronous
 from memflush_jupyter.trace.schema import INDEX_VERSION, locks, settings, traces
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from datetime import tzinfo
     from pathlib import Path
 
@@ -82,6 +83,15 @@ class StoreBase:
     def close(self) -> None:
         """Close the file; harmless when repeated."""
         self._database.close()
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """All that is written to the store in the block is one transaction: an effect and the event that tells of it, or neither.
+
+        Nothing may be awaited inside: other threads wait for its end.
+        """
+        with self._database.write():
+            yield
 
     def get_setting(self, key: str) -> str | None:
         """A value kept across runs, such as a model's token factor (A5)."""

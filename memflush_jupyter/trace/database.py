@@ -36,6 +36,7 @@ class Database:
         self.name = str(path) if path is not None else "in memory"
         self._timeout = busy_timeout_s
         self._lock = threading.RLock()
+        self._begun: Connection | None = None
         if path is not None:
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -56,15 +57,31 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """One writing transaction: all of it is committed when the block ends, none of it when the block raises."""
-        with self._transaction("BEGIN IMMEDIATE") as connection:
-            yield connection
+        """One writing transaction: all of it is committed when the block ends, none of it when the block raises.
+
+        Inside another one of this thread it is a part of that: committed with it, undone alone when only this block raises.
+        """
+        with self._lock:
+            if self._begun is not None:
+                with self._begun.begin_nested():
+                    yield self._begun
+                return
+            with self._transaction("BEGIN IMMEDIATE") as connection:
+                try:
+                    self._begun = connection
+                    yield connection
+                finally:
+                    self._begun = None
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """One consistent view for several reads; never waits for a writer."""
-        with self._transaction("BEGIN") as connection:
-            yield connection
+        """One consistent view for several reads; never waits for a writer. Inside a writing transaction of this thread: what that has written."""
+        with self._lock:
+            if self._begun is not None:
+                yield self._begun
+                return
+            with self._transaction("BEGIN") as connection:
+                yield connection
 
     def close(self) -> None:
         """Close the file. Closing twice is harmless."""
