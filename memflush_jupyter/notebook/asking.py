@@ -14,7 +14,7 @@ import sys
 from typing import Any
 
 from memflush_jupyter.notebook.headless import in_kernel
-from memflush_jupyter.notebook.interrupts import raising_sigint
+from memflush_jupyter.notebook.signals import raising_sigint
 
 POLL_S = 0.05
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from memflush_jupyter.errors import MemflushError
-from memflush_jupyter.notebook.interrupts import raising_sigint
+from memflush_jupyter.notebook.signals import raising_sigint
 
 T = TypeVar("T")
 

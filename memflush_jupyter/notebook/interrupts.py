@@ -11,18 +11,27 @@ import asyncio
 import contextlib
 import ctypes
 import logging
+import math
 import signal
 import sys
 import threading
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterator
 from functools import partial
 from types import FrameType
 from typing import Any, TypeVar
 
+from memflush_jupyter.notebook.signals import Echo, callers_of, in_main_thread, raise_at_next_line
+
 T = TypeVar("T")
 
 TICK_S = 0.1
 """Seconds between two looks at the signal flag: an idle loop notices SIGINT only when it wakes."""
+
+QUIET_S = 0.05
+"""An interrupted turn ends when no SIGINT has come for so long: between a cell and its reply the kernel's own handler would lose the reply."""
+NOISE_S = 0.3
+"""But it waits no longer than this for it."""
 
 AGAIN_S = 0.5
 """Seconds until code that goes on after its time is stopped again."""
@@ -30,11 +39,6 @@ PATIENT_TIMES = 2
 """How often code may swallow that before it is also stopped inside its own ``except``."""
 
 _log = logging.getLogger("memflush_jupyter")
-
-
-def in_main_thread() -> bool:
-    """Whether signal handlers can be set from here."""
-    return threading.current_thread() is threading.main_thread()
 
 
 class Interrupts:
@@ -46,6 +50,7 @@ class Interrupts:
         self.on_tick: Callable[[], None] = _nothing
         self._armed = False
         self._swallowed = 0
+        self._pressed_at = -math.inf
         self._task: asyncio.Task[Any] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -67,11 +72,34 @@ class Interrupts:
         self._task = asyncio.current_task()
         ticker = self._loop.create_task(self._tick())
         try:
-            with _handler(self._on_signal):
-                yield
+            with self._handled():
+                try:
+                    yield
+                finally:
+                    self._task = None
+                    await self._quiet()
         finally:
             ticker.cancel()
-            self._task = None
+
+    async def _quiet(self) -> None:
+        """Wait until whoever pressed several times has done so."""
+        latest = time.monotonic() + NOISE_S
+        while (now := time.monotonic()) < min(self._pressed_at + QUIET_S, latest):  # noqa: ASYNC110 - a signal handler can set no event safely
+            await asyncio.sleep(min(self._pressed_at + QUIET_S, latest) - now)
+
+    @contextlib.contextmanager
+    def _handled(self) -> Iterator[None]:
+        if not in_main_thread():
+            yield
+            return
+        previous = signal.signal(signal.SIGINT, self._on_signal)
+        if isinstance(previous, Echo):
+            previous = previous.before
+        try:
+            yield
+        finally:
+            # The kernel sets its own handler back when the cell has ended; until then a SIGINT would spoil the sentence that is shown.
+            signal.signal(signal.SIGINT, Echo(previous) if self.requested else previous)
 
     async def _tick(self) -> None:
         while True:
@@ -92,9 +120,11 @@ class Interrupts:
             self._task.cancel()
 
     def _on_signal(self, signum: int, frame: FrameType | None) -> None:  # noqa: ARG002 - a signal handler's signature
+        self._pressed_at = time.monotonic()
         self.cancel()
 
     def _raise_signal(self, signum: int, frame: FrameType | None) -> None:  # noqa: ARG002 - as above
+        self._pressed_at = time.monotonic()
         if not self._armed:
             self.cancel()
             return
@@ -103,7 +133,7 @@ class Interrupts:
         elif self._swallowed < PATIENT_TIMES:
             self._swallowed += 1
         else:
-            _raise_at_next_line(*_callers(frame))
+            raise_at_next_line(*callers_of(frame))
         raise KeyboardInterrupt
 
     def step(self, advance: Callable[[], T], *, begins: bool = True) -> T:
@@ -226,55 +256,11 @@ class _Driven:
                 advance = partial(self._interrupts.throw, self._coroutine, error)
 
 
-@contextlib.contextmanager
-def raising_sigint() -> Iterator[None]:
-    """SIGINT raises ``KeyboardInterrupt`` in this synchronous block, whatever handler a cell has installed."""
-    if not in_main_thread():
-        yield
-        return
-    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, previous)
-
-
-@contextlib.contextmanager
-def _handler(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    if not in_main_thread():
-        yield
-        return
-    previous = signal.signal(signal.SIGINT, handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, previous)
-
-
 def _running_task() -> asyncio.Task[Any] | None:
     try:
         return asyncio.current_task()
     except RuntimeError:
         return None
-
-
-def _raise_at_next_line(*frames: FrameType) -> None:
-    """Raise ``KeyboardInterrupt`` again at the next line of one of ``frames``: also inside an ``except: pass``."""
-
-    def stop(_frame: FrameType, event: str, _argument: Any) -> Any:
-        if event == "line":
-            raise KeyboardInterrupt
-        return stop
-
-    sys.settrace(lambda *_: None)  # without one, no frame's own is called
-    for frame in frames:
-        frame.f_trace = stop
-
-
-def _callers(frame: FrameType | None) -> Iterator[FrameType]:
-    while frame is not None and "memflush_jupyter" not in frame.f_code.co_filename:
-        yield frame
-        frame = frame.f_back
 
 
 def _nothing() -> None:
