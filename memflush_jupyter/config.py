@@ -139,6 +139,17 @@ class MemFlush(Settings):
     flush_text_as_note = Bool(False, help="Keep a flush reply that is neither a call nor silence as one note.").tag(config=True)
     flush_max_failures = Int(3, min=1, help="Failures in one compaction cycle after which no more flushes are tried.").tag(config=True)
 
+    # -- knowledge from work -------------------------------------------------------------------------------------------
+    extraction = Bool(True, help="Before messages leave the context, ask what was found out that is of use elsewhere, and keep it as knowledge.").tag(
+        config=True, group="Learning from work (side branches)"
+    )
+    completion_extraction = Bool(True, help="Ask the same, by another prompt, when a goal is done or a conversation has ended.").tag(config=True)
+    fuse_side_branches = Bool(True, help="Ask for flush, extraction and evaluation in one request. False: each in its own.").tag(config=True)
+    extraction_max_rounds = Int(3, min=1, help="Model calls in one extraction of its own, at most.").tag(config=True)
+    extraction_total_timeout_s = Float(120.0, min=0.001, help="Seconds an extraction of its own may take in all.").tag(config=True)
+    evaluation_max_rounds = Int(3, min=1, help="Model calls in one evaluation of its own, at most.").tag(config=True)
+    evaluation_total_timeout_s = Float(120.0, min=0.001, help="Seconds an evaluation of its own may take in all.").tag(config=True)
+
     # -- compaction and pruning ----------------------------------------------------------------------------------------
     compaction = Enum(
         ["summary", "drop", "off"],
@@ -170,6 +181,9 @@ class MemFlush(Settings):
 
     # -- prompts -------------------------------------------------------------------------------------------------------
     system_prompt = Unicode("", help="Replaces the system prompt.").tag(config=True, group="Prompts")
+    extraction_prompt = Unicode("", help="Replaces the instruction of an extraction before a compaction.").tag(config=True)
+    extraction_completion_prompt = Unicode("", help="Replaces the instruction of the extraction at the end of a goal or conversation.").tag(config=True)
+    evaluation_prompt = Unicode("", help="Replaces the instruction of an evaluation; {sources} stands for the entries.").tag(config=True)
 
     @validate("clock")
     def _declared_moment(self, proposal: dict[str, Any]) -> str:
@@ -186,7 +200,8 @@ class MemFlush(Settings):
     def _size(self, proposal: Any) -> int:
         return parse_size(proposal["value"])
 
-    @validate("max_cost_usd", "tool_timeout_s", "max_retry_wait_s", "request_timeout_s", "flush_timeout_s", "flush_total_timeout_s")
+    @validate("max_cost_usd", "tool_timeout_s", "max_retry_wait_s", "request_timeout_s", "flush_timeout_s", "flush_total_timeout_s",
+              "extraction_total_timeout_s", "evaluation_total_timeout_s")  # fmt: skip
     def _finite(self, proposal: Any) -> float | None:
         """A limit of NaN is none that anything ever reaches."""
         value: float | None = proposal["value"]

@@ -19,6 +19,14 @@ if TYPE_CHECKING:
 SILENCE_HINT = "If there is nothing to store, answer with NO_REPLY alone."
 FLUSH_INSTRUCTION_TOKENS = 800
 """The flush instruction with its candidates, in tokens, at most (C4)."""
+SOURCES_TOKENS = 500
+"""What the evaluation is told of the entries, in tokens: their words where they fit, else their titles, else their ids alone."""
+MOST_UPLOADS = 5
+"""Findings that one extraction may save."""
+NAMES = (
+    "system", "flush", "compression", "flush_slim", "compression_slim", "fused", "extraction", "extraction_completion", "evaluation", "side_slim",
+)  # fmt: skip
+"""The prompt files of the package."""
 
 _SILENCE = re.compile(r"NO_REPLY|\[SILENT\]", re.IGNORECASE)
 _FRONT = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
@@ -89,10 +97,40 @@ def compression_text(config: MemFlush, *, kept: str, max_words: int, fault: str 
     return template.replace("{kept}", stays).replace("{max_words}", str(max_words)).replace("{fault}", again).strip()
 
 
+def extraction_text(config: MemFlush, *, completion: bool, saved: Sequence[str]) -> str:
+    """The instruction of an extraction, another one at completion; ``saved`` are the titles that this conversation's earlier ones saved."""
+    option = config.extraction_completion_prompt if completion else config.extraction_prompt
+    template = option or load("extraction_completion" if completion else "extraction").text
+    known = f"Saved already, and not to be saved again: {'; '.join(saved)}." if saved else ""
+    if "{saved}" not in template:
+        template += "\n{saved}"
+    return template.replace("{most_uploads}", str(MOST_UPLOADS)).replace("{saved}", known).strip()
+
+
+def evaluation_text(config: MemFlush, sources: Sequence[tuple[str, str, str]], count: Callable[[str], int]) -> str:
+    """The instruction of an evaluation. ``sources``: id, title and beginning of each entry; each id is named, its words as they fit."""
+    template = config.evaluation_prompt or load("evaluation").text
+    if "{sources}" not in template:
+        template += "\n{sources}"
+    full = [f"{key}: {title} — {body}" if body else f"{key}: {title}" if title else key for key, title, body in sources]
+    titles = [f"{key}: {title}" if title else key for key, title, _ in sources]
+    block = next((made for lines in (full, titles) if count(made := _source_block(lines)) <= SOURCES_TOKENS), _source_block([key for key, _, _ in sources]))
+    return template.replace("{sources}", block).strip()
+
+
+def fused_text(instructions: Sequence[str]) -> str:
+    """Several instructions as one (section 6); a single one stays as it is."""
+    return "\n\n".join([load("fused").text, *instructions] if len(instructions) > 1 else instructions)
+
+
 def own_sentences(config: MemFlush) -> list[str]:
     """Every sentence of the prompts in use (C14)."""
-    texts = [load(name) for name in ("system", "flush", "compression", "flush_slim", "compression_slim")]
-    custom = [Prompt("custom", "0", text) for text in (config.system_prompt, config.flush_prompt, config.compression_prompt) if text]
+    texts = [load(name) for name in NAMES]
+    given = (
+        config.system_prompt, config.flush_prompt, config.compression_prompt, config.flush_system_prompt, config.extraction_prompt,
+        config.extraction_completion_prompt, config.evaluation_prompt,
+    )  # fmt: skip
+    custom = [Prompt("custom", "0", text) for text in given if text]
     return [sentence for prompt in [*texts, *custom] for sentence in prompt.sentences]
 
 
@@ -100,3 +138,7 @@ def _candidate_block(lines: Sequence[str]) -> str:
     listed = "\n".join(f"- {line}" for line in lines)
     lead = "A search of the conversation proposes the lines below; keep those that matter, in your words, and add what it missed."
     return f"{lead}\n<candidates>\n{listed}\n</candidates>"
+
+
+def _source_block(lines: Sequence[str]) -> str:
+    return "<sources>\n" + "\n".join(f"- {line}" for line in lines) + "\n</sources>"

@@ -20,6 +20,7 @@ from memflush_jupyter.trace import cognition, forgetting, index, ledger, records
 from memflush_jupyter.trace.models import Message, Trace
 from memflush_jupyter.trace.remembering import Remembering
 from memflush_jupyter.trace.schema import messages, notes, settings, traces
+from memflush_jupyter.trace.side_queue import Sides
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +43,7 @@ _CHANGEABLE = tuple(column.name for column in fields(Trace) if column.name not i
 _ID_LENGTH = 8
 
 
-class TraceStore(Remembering):
+class TraceStore(Remembering, Sides):
     """Traces, messages, notes and the cognition log of one memory folder. Open with ``open`` or ``in_memory``."""
 
     def create_trace(

@@ -11,7 +11,7 @@ from memflush_jupyter.config import MemFlush
 from memflush_jupyter.context.tokens import TokenCounter
 
 COUNT = TokenCounter("test", factor=1.0, learned=False).text
-NAMES = ["system", "flush", "compression", "flush_slim", "compression_slim"]
+NAMES = prompting.NAMES
 
 
 @pytest.mark.parametrize("name", NAMES)
