@@ -45,6 +45,7 @@ class SideJob:
     ``context`` is what stands in the context, ``uncovered`` the messages of the path that no flush has covered yet, ``wire`` the
     request's messages as the main path would send them, ``used`` their tokens with the prefix and ``guessed`` how many of
     them are an estimate, ``head`` the last sequence, ``room`` the tokens between the prefix and the compaction line.
+    ``cold``: no cache holds the prefix any more, so that a transcript of what is looked back on costs less.
     """
 
     trace: str
@@ -62,6 +63,7 @@ class SideJob:
     reason: str
     background: bool = False
     last_chance: bool = False
+    cold: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from memflush_jupyter.agent import prompting
+from memflush_jupyter.agent.answering import Asked, Harvest
 from memflush_jupyter.agent.branches import Patience
-from memflush_jupyter.agent.harvest import Harvest, Harvester
+from memflush_jupyter.agent.harvest import Harvester
 from memflush_jupyter.agent.lock import FlushLock
 from memflush_jupyter.agent.notes import Draft, attribute, sources
 from memflush_jupyter.errors import LimitError, MemflushError
@@ -28,7 +29,10 @@ FLOOR_NOTES = 20
 
 @dataclass(frozen=True, slots=True)
 class FlushResult:
-    """How a flush ended. ``branch`` continues the request's messages where its results can ride with the next instruction."""
+    """How a flush ended. ``branch`` continues the request's messages where its results can ride with the next instruction.
+
+    ``harvest``: what the model gave for the branches that shared the request; ``None`` where it gave nothing (``failure`` says why).
+    """
 
     outcome: FlushOutcome
     saved: int = 0
@@ -36,6 +40,8 @@ class FlushResult:
     reason: str = ""
     notes: list[str] = field(default_factory=list)
     branch: Continued | None = None
+    harvest: Harvest | None = None
+    failure: str = ""
 
 
 class Flush:
@@ -46,13 +52,13 @@ class Flush:
         self._emit = emit
         self._patience = Patience(parts.config.flush_timeout_s, parts.config.flush_total_timeout_s)
 
-    async def run(self, job: SideJob) -> FlushResult:
-        """Flush what ``job.uncovered`` holds; never raises but for cancellation."""
+    async def run(self, job: SideJob, beside: Asked | None = None) -> FlushResult:
+        """Flush what ``job.uncovered`` holds; never raises but for cancellation. ``beside``: the request is shared with other branches."""
         flush_id = f"{job.trace}:{job.compaction_count}:{job.head}"
         self._emit(MemoryFlushStart(flush_id, job.trace, job.reason, job.background))
         result = FlushResult("cancelled", reason="interrupted")
         try:
-            result = await self._locked(job)
+            result = await self._locked(job, beside or Asked())
         except MemflushError as error:  # the store itself cannot be used: not even the failure can be recorded (P2)
             result = FlushResult("failed", reason=self._parts.redact(str(error))[:600])
         except asyncio.CancelledError:
@@ -63,22 +69,23 @@ class Flush:
             self._emit(MemoryFlushEnd(flush_id, job.trace, result.saved, result.outcome, result.reason, result.file, list(result.notes)))
         return result
 
-    async def _locked(self, job: SideJob) -> FlushResult:
+    async def _locked(self, job: SideJob, asked: Asked) -> FlushResult:
         lock = FlushLock(self._parts.store, job.trace)
         async with lock.held() as free:
-            return await self._flush(job, lock) if free else self._skipped(job)
+            return await self._flush(job, asked, lock) if free else self._skipped(job)
 
     def _skipped(self, job: SideJob, reason: str = "another flush of this trace is running") -> FlushResult:
         result = FlushResult("skipped", reason=reason)
         self._log(job, result)
         return result
 
-    async def _flush(self, job: SideJob, lock: FlushLock) -> FlushResult:
+    async def _flush(self, job: SideJob, asked: Asked, lock: FlushLock) -> FlushResult:
         assert self._parts.writer is not None  # noqa: S101 - the gate skips a run without memory
         candidates = salience.extract(sources(job.uncovered))
         self._patience.spent_s = 0.0
         try:
-            harvest = await Harvester(self._parts, self._patience).harvest(job, [candidate.text for candidate in candidates])
+            asked = replace(asked, candidates=tuple(candidate.text for candidate in candidates))
+            harvest = await Harvester(self._parts, self._patience).harvest(job, asked)
             failure = ""
         except LimitError as error:
             if not job.last_chance:  # no failure of the model's: once the person raises the limit, it is asked again
@@ -90,9 +97,10 @@ class Flush:
             harvest, failure = Harvest(), f"{type(error).__name__}: {error}"
         try:
             # Where this thread was held up for so long that another flush took over, that one writes.
-            return self._write(job, harvest, candidates, failure) if lock.take() else self._skipped(job)
+            result = self._write(job, harvest, candidates, failure) if lock.take() else self._skipped(job)
         except (MemflushError, OSError) as error:
-            return self._failed(job, failure or str(error))
+            result = self._failed(job, failure or str(error))
+        return replace(result, harvest=None if failure else harvest, failure=failure)
 
     def _write(self, job: SideJob, harvest: Harvest, candidates: Sequence[salience.Candidate], failure: str) -> FlushResult:
         parts, config = self._parts, self._parts.config
@@ -112,7 +120,8 @@ class Flush:
             floor_ids, file = floor.ids, file or floor.file
             texts += floor.texts
         outcome: FlushOutcome = "saved" if kept.ids else "floor" if floor_ids else "silent"
-        reason = "; ".join(filter(None, [f"failed: {failure}" if failure else harvest.reason, *harvest.faults]))
+        said = harvest.reason if harvest.notes or not harvest.useful else "nothing to store"
+        reason = "; ".join(filter(None, [f"failed: {failure}" if failure else said, *harvest.faults]))
         event = {
             "outcome": outcome, "reason": reason, "trigger": job.reason, "saved": len(kept.ids) + len(floor_ids), "floor": len(floor_ids),
             "known": kept.known, "file": file, "through": job.head, "cycle": job.compaction_count, "prompt": f"flush@{prompting.load('flush').version}",

@@ -29,11 +29,11 @@ _PROCESS = uuid.uuid4().hex[:8]
 
 
 class FlushLock:
-    """One flush's claim on a trace."""
+    """One flush's claim on a trace; other ``work`` on it has a claim of its own."""
 
-    def __init__(self, store: TraceStore, trace: str) -> None:
+    def __init__(self, store: TraceStore, trace: str, work: str = "flush") -> None:
         self._store = store
-        self._name = f"flush:{trace}"
+        self._name = f"{work}:{trace}"
         self._owner = f"{_machine()}/{os.getpid()}/{_PROCESS}/{uuid.uuid4().hex[:8]}"
 
     def take(self) -> bool:

@@ -4,28 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from memflush_jupyter.agent import view
-from memflush_jupyter.agent.branches import SideJob
 from memflush_jupyter.agent.compress import Compression, Summary
-from memflush_jupyter.agent.flush import Flush, FlushResult
-from memflush_jupyter.agent.lock import FlushLock
-from memflush_jupyter.agent.sending import Sending
-from memflush_jupyter.context import compaction, gate, pruning
+from memflush_jupyter.agent.flush import FlushResult
+from memflush_jupyter.agent.saving import Saving
+from memflush_jupyter.agent.side_run import compressing
+from memflush_jupyter.context import compaction, pruning
 from memflush_jupyter.events import BudgetChanged, CompactionEnd, CompactionStart, Notice, PhaseChanged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from memflush_jupyter.agent.parts import AgentParts
-    from memflush_jupyter.events import Event
-    from memflush_jupyter.trace.models import Block, Message
+    from memflush_jupyter.agent.branches import Continued
+    from memflush_jupyter.trace.models import Block
 
 OVERFLOW_KEEPS = 4
 """After an overflow at most this part of the conversation is kept: the turn has one more try (D7)."""
 _DROPPED = "Earlier messages were dropped from view to make room. They are stored: memory_search finds them, read_message shows them."
 
 
-class Room(Sending):
+class Room(Saving):
     """The window of one conversation under one model: what is decided about it, and done."""
 
     # -- before a call ---------------------------------------------------------------------------------------------------------
@@ -77,121 +72,7 @@ class Room(Sending):
                 )
             )
 
-    def _state(self) -> gate.GateState:
-        parts, trace, config = self._parts, self._conversation.trace, self._parts.config
-        uncovered = self._uncovered()
-        size = self._bytes(uncovered) if config.force_flush_transcript_bytes else 0
-        return gate.GateState(
-            used=self.used(),
-            lines=self.lines,
-            compaction_count=trace.compaction_count,
-            memory_flush_compaction_count=trace.memory_flush_compaction_count,
-            unflushed_bytes=size,
-            force_bytes=int(config.force_flush_transcript_bytes),
-            enabled=config.enable_memory_flush,
-            writable=parts.memory is not None and parts.memory.writable,
-            sub_agent=trace.kind == "agent_call",
-            heartbeat=trace.kind == "heartbeat",
-            memory_on=parts.writer is not None,
-            has_new=bool(uncovered),
-            failures=trace.flush_failures,
-            max_failures=config.flush_max_failures,
-        )
-
-    def _bytes(self, uncovered: Sequence[Message]) -> int:
-        """Size of the messages that no flush has covered (B1); each is measured once."""
-        known = self._sizes
-        self._sizes = {message.sequence: known.get(message.sequence) or view.size(message) for message in uncovered}
-        return sum(self._sizes.values())
-
-    def _decide(self) -> gate.Decision:
-        decision = gate.decide(self._state())
-        if (decision.compact or decision.flush or self.used() >= self.lines.flush_line) and decision.reason != self._logged:
-            self._logged = decision.reason
-            data = {"action": decision.action, "reason": decision.reason, "compact": decision.compact, "used": self.used()}
-            self._parts.store.log(self._conversation.trace_id, "gate", data)
-        return decision
-
-    def _uncovered(self) -> list[Message]:
-        through = self._conversation.trace.flushed_through
-        known = [message for message in self._conversation.messages if message.kind != "summary" and (through is None or message.sequence > through)]
-        first = self._conversation.messages[0] if self._conversation.messages else None
-        if first is not None and first.kind == "summary" and (through is None or through < first.meta.get("first_kept", 0) - 1):
-            return self._parts.store.uncovered(self._conversation.trace_id, after=through)
-        return known
-
-    # -- after a turn ----------------------------------------------------------------------------------------------------------
-
-    async def settle(self) -> None:
-        """After a turn: flush when the soft line is crossed, in the background where nothing has to wait for it."""
-        self._conversation.refresh()
-        self._prune()
-        decision = self._decide()
-        if not decision.flush:
-            return
-        parts = self._parts
-        if parts.awaits_flush or not parts.config.flush_background or parts.background is None:
-            await self._flush(decision.reason)
-            return
-        job = self._job(decision.reason, background=True)
-        cut = self._cut()
-        parts.background(lambda own, emit: _ahead(own, emit, job, cut))
-
-    # -- flush and compaction --------------------------------------------------------------------------------------------------
-
-    def _job(self, reason: str, *, background: bool = False, last_chance: bool = False) -> SideJob:
-        trace = self._conversation.trace
-        return SideJob(
-            trace=trace.id,
-            head=trace.head,
-            model=self._info.id,
-            info=self._info,
-            frame=self.frame,
-            context=tuple(self.sent),
-            uncovered=tuple(self._uncovered()),
-            wire=self.wire(),
-            used=self.used(),
-            guessed=self.guessed(),
-            room=self.lines.room,
-            compaction_count=trace.compaction_count,
-            reason=reason,
-            background=background,
-            last_chance=last_chance,
-        )
-
-    async def flush_now(self, reason: str = "manual") -> FlushResult | None:
-        """``%agent flush``: save what was not covered yet, whatever the lines say; ``None`` when there is nothing or it may not run."""
-        self._conversation.refresh()
-        decision = gate.topup(
-            self._state(), going=[message.sequence for message in self._uncovered()], flushed_through=self._conversation.trace.flushed_through
-        )
-        if not decision.flush:
-            self._emit(Notice(f"Nothing was saved: {gate.REASONS[decision.reason]}."))
-            return None
-        return await self._flush(reason)
-
-    async def _flush(self, reason: str, *, last_chance: bool = False) -> FlushResult:
-        self._emit(PhaseChanged("flushing"))
-        self._emit(BudgetChanged(self.budget("flushing")))
-        result = await Flush(self._parts, self._emit).run(self._job(reason, last_chance=last_chance))
-        self._conversation.refresh()
-        return result
-
-    async def _top_up(self, cut: compaction.Cut, flushed: FlushResult | None) -> tuple[FlushResult | None, str]:
-        """Flush what is about to go and is not covered yet (B4); return the flush and, where it stays uncovered, the reason (P1)."""
-        going = [message.sequence for message in cut.going]
-        while True:
-            trace = self._conversation.refresh()
-            decision = gate.topup(self._state(), going=going, flushed_through=trace.flushed_through)
-            if not decision.flush:
-                return flushed, "" if decision.reason == "nothing_new" else gate.REASONS[decision.reason]
-            result = await self._flush(decision.reason if flushed is None else "topup", last_chance=True)
-            if result.outcome != "skipped":
-                covered = gate.topup(self._state(), going=going, flushed_through=self._conversation.trace.flushed_through).reason == "nothing_new"
-                return result, "" if covered else result.reason
-            # A flush of this trace is running, in the background or in another process: wait for it, then look again.
-            if not await FlushLock(self._parts.store, trace.id).wait():
-                return result, result.reason
+    # -- compaction ------------------------------------------------------------------------------------------------------------
 
     def _cut(self, reason: str = "") -> compaction.Cut:
         keep = self.lines.keep_recent
@@ -207,6 +88,7 @@ class Room(Sending):
         if cut.empty:
             return False
         flushed, uncovered = await self._top_up(cut, flushed)
+        branch = await self._look_back(cut) or (flushed.branch if flushed is not None else None)
         before = self.used()
         trace = self._conversation.trace
         self._emit(PhaseChanged("compacting"))
@@ -214,7 +96,8 @@ class Room(Sending):
         self._emit(CompactionStart(trace.id, reason, before))
         end = CompactionEnd(trace.id, "failed", before, before, 0, "it did not finish; the history is as it was")
         try:
-            summary, cut = await self._summary(cut, reason, flushed)
+            row = compressing(self._parts.store, trace.id, cycle=trace.compaction_count, head=trace.head)
+            summary, cut = await self._summary(cut, reason, branch)
             meta: dict[str, Any] = {
                 "first_kept": cut.kept[0].sequence if cut.kept else trace.head,
                 "removed": [cut.removed[0].sequence, cut.removed[-1].sequence],
@@ -226,7 +109,10 @@ class Room(Sending):
             request, meta["request"] = self._last_request(cut)
             content = compaction.summary_message(summary.text, last_request=request)
             size = self._parts.counter(self._info.id).blocks(content)
-            self._parts.store.record_compaction(trace.id, content=content, tokens=size, meta=meta)
+            with self._parts.store.together():
+                self._parts.store.record_compaction(trace.id, content=content, tokens=size, meta=meta)
+                if row is not None:
+                    self._parts.store.end_side(row, "done", summary.source, through=cut.removed[-1].sequence)
             self._begin_cycle()
             end = CompactionEnd(trace.id, summary.source, before, self.used(), len(cut.going), uncovered)
         finally:
@@ -241,14 +127,14 @@ class Room(Sending):
         self._logged = None
         self._build(fresh=True)
 
-    async def _summary(self, cut: compaction.Cut, reason: str, flushed: FlushResult | None) -> tuple[Summary, compaction.Cut]:
+    async def _summary(self, cut: compaction.Cut, reason: str, branch: Continued | None) -> tuple[Summary, compaction.Cut]:
         if self._parts.config.compaction == "drop":
             previous = next((message.text for message in cut.removed if message.kind == "summary"), "")
             return Summary(previous if previous.startswith(_DROPPED) else _DROPPED, "drop"), cut
         ready = self._prepared() if reason != "overflow" else None
         if ready is not None:
             return ready
-        return await Compression(self._parts).summarise(self._job(reason), cut, branch=flushed.branch if flushed is not None else None), cut
+        return await Compression(self._parts).summarise(self._job(reason), cut, branch=branch), cut
 
     def _prepared(self) -> tuple[Summary, compaction.Cut] | None:
         """A summary made ahead, if what it leaves standing still keeps the context below the flush line."""
@@ -283,14 +169,3 @@ class Room(Sending):
         whole = self._parts.store.message(self._conversation.trace_id, asked)
         aside = set(whole.meta.get("aside", ()))
         return [block for index, block in enumerate(whole.content) if index not in aside], asked
-
-
-async def _ahead(parts: AgentParts, emit: Callable[[Event], None], job: SideJob, cut: compaction.Cut) -> None:
-    """On the background thread: the flush, then the summary of the part that would go, so that no turn waits for either."""
-    result = await Flush(parts, emit).run(job)
-    if cut.empty or not cut.kept or parts.config.compaction != "summary" or result.outcome in {"skipped", "failed"}:
-        return
-    summary = await Compression(parts).summarise(job, cut, branch=result.branch)
-    meta: dict[str, Any] = {"cycle": job.compaction_count, "first_kept": cut.kept[0].sequence, "head": job.head, "source": summary.source}
-    content = [{"type": "text", "text": summary.text}]
-    parts.store.append(job.trace, role="assistant", kind="reply", content=content, parent=job.head, branch="prepared", meta=meta)

@@ -18,6 +18,7 @@ from sqlalchemy import delete, insert, select, update
 from memflush_jupyter.errors import TraceError
 from memflush_jupyter.trace import cognition, forgetting, index, ledger, records, tree
 from memflush_jupyter.trace.models import Message, Trace
+from memflush_jupyter.trace.outbox import Outbox
 from memflush_jupyter.trace.remembering import Remembering
 from memflush_jupyter.trace.schema import messages, notes, settings, traces
 from memflush_jupyter.trace.side_queue import Sides
@@ -43,7 +44,7 @@ _CHANGEABLE = tuple(column.name for column in fields(Trace) if column.name not i
 _ID_LENGTH = 8
 
 
-class TraceStore(Remembering, Sides):
+class TraceStore(Remembering, Sides, Outbox):
     """Traces, messages, notes and the cognition log of one memory folder. Open with ``open`` or ``in_memory``."""
 
     def create_trace(
