@@ -53,7 +53,7 @@ class Session:
         self.config = kernel_options(ip, config)
         self.folder = (folder or Path.cwd()).resolve()
         self.worker = BackgroundWorker()
-        self.interrupts = Interrupts()
+        self.interrupts = Interrupts(kernel=headless.in_kernel(ip))
         self.approver = SessionApprover()
         self.always: set[str] = set()
         self.running = False
