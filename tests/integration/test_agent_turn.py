@@ -9,7 +9,7 @@ import pytest
 
 from memflush_jupyter.agent.tools.base import Approval, Never
 from memflush_jupyter.events import Notice, TextDelta, TextDiscarded, TextDone, ToolFinished, TurnFinished
-from memflush_jupyter.testing import Break, Refuse, Reply, overloaded, text, thinking, too_long, tool_use
+from memflush_jupyter.testing import Break, Refuse, Reply, ServedModel, overloaded, text, thinking, too_long, tool_use
 from memflush_jupyter.testing.agents import AgentHarness, ScriptedTool
 
 
@@ -66,6 +66,22 @@ async def test_thinking_goes_back_as_it_came(tmp_path):
         await agent.say("more")
         assert agent.server.refusals == []
         assert agent.server.requests[-1].messages[1]["content"][0]["thinking"] == "Hmm."
+
+
+async def test_thinking_goes_back_to_the_model_that_thought_it_and_to_no_other(tmp_path):
+    """P6"""
+    async with AgentHarness(tmp_path) as agent:
+        agent.server.models["other-model"] = ServedModel("other-model", 16_000, 4_000)
+        agent.server.script([[thinking("Hmm."), tool_use("list_files")], Reply([]), Reply([]), "done", "again"])
+        await agent.say("look")
+        first = agent.runner
+        agent.runner = agent.workspace.runner(agent.trace_id, "local/other-model", agent.parts())
+        await agent.say("more")
+        agent.runner = first
+        await agent.say("and more")
+        assert agent.server.refusals == []
+        thoughts = [[block["type"] for block in request.messages[1]["content"]] for request in agent.server.requests[-2:]]
+        assert thoughts == [["tool_use"], ["thinking", "tool_use"]]
 
 
 async def test_max_rounds_ends_the_turn_with_a_sentence(tmp_path):
