@@ -9,7 +9,7 @@ import pytest
 
 from memflush_jupyter.agent.tools.base import Approval, Never
 from memflush_jupyter.events import Notice, TextDelta, TextDiscarded, TextDone, ToolFinished, TurnFinished
-from memflush_jupyter.testing import Break, Refuse, Reply, ServedModel, overloaded, text, thinking, too_long, tool_use
+from memflush_jupyter.testing import Break, Refuse, Reply, overloaded, text, thinking, too_long, tool_use
 from memflush_jupyter.testing.agents import AgentHarness, ScriptedTool
 
 
@@ -71,11 +71,10 @@ async def test_thinking_goes_back_as_it_came(tmp_path):
 async def test_thinking_goes_back_to_the_model_that_thought_it_and_to_no_other(tmp_path):
     """P6"""
     async with AgentHarness(tmp_path) as agent:
-        agent.server.models["other-model"] = ServedModel("other-model", 16_000, 4_000)
         agent.server.script([[thinking("Hmm."), tool_use("list_files")], Reply([]), Reply([]), "done", "again"])
         await agent.say("look")
         first = agent.runner
-        agent.runner = agent.workspace.runner(agent.trace_id, "local/other-model", agent.parts())
+        agent.runner = agent.workspace.runner(agent.trace_id, "local/small-model", agent.parts())
         await agent.say("more")
         agent.runner = first
         await agent.say("and more")
