@@ -83,8 +83,8 @@ class Sending:
         return self._seen
 
     def wire(self) -> list[WireMessage]:
-        """The request's messages: pruned, valid (P6)."""
-        return self._assembler.wire(self.lean)
+        """The request's messages: pruned, valid (P6), and without what another model thought: also for a side branch."""
+        return own_thinking(self._assembler.wire(self.lean), self._conversation.messages, self._info.id)
 
     def used(self, pending: int = 0) -> int:
         """Tokens in the context (A4): the last measured usage and the estimate of what came since; ``pending`` is added (B2)."""

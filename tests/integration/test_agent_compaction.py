@@ -12,7 +12,7 @@ from memflush_jupyter.agent import compress
 from memflush_jupyter.agent.sending import Sending
 from memflush_jupyter.context.compaction import EXTRACTIVE_MARK, LAST_REQUEST
 from memflush_jupyter.events import CompactionEnd, CompactionStart, MemoryFlushEnd, MemoryFlushStart, Notice, Recalled, TurnFinished
-from memflush_jupyter.testing import Refuse, Reply, text, too_long, tool_use
+from memflush_jupyter.testing import Refuse, Reply, text, thinking, too_long, tool_use
 from memflush_jupyter.testing.agents import MODEL, AgentHarness, ScriptedTool
 from memflush_jupyter.testing.server import FakeMessagesServer, ServedModel
 
@@ -795,3 +795,17 @@ async def test_a_summary_of_a_part_that_leaves_the_next_part_no_room_is_refused(
             asked = [request for request in server.requests if "[summary]" in request.last_text]
             assert len(asked) == 3
             assert [request.refused for request in asked] == [None] * 3
+
+
+async def test_no_side_branch_is_sent_what_another_model_thought(tmp_path):
+    """P6: signatures are bound to their model, and a flush rides on the main prefix."""
+    async with AgentHarness(tmp_path) as agent:
+        agent.server.script([[thinking("Hmm."), tool_use("list_files")], "done", "noted", "NO_REPLY"])
+        await agent.say("The deadline is 14 March.")
+        agent.runner = agent.workspace.runner(agent.trace_id, "local/small-model", agent.parts())
+        await agent.say("more")
+        await (await agent.runner.room(agent.events.append)).flush_now()
+        flush = agent.server.requests[-1]
+        assert "[memory flush]" in flush.last_text
+        assert flush.body["model"] == "small-model"
+        assert agent.server.refusals == []

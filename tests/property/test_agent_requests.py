@@ -48,6 +48,7 @@ replies = st.one_of(
     calls.map(Reply),
     st.builds(lambda made: Reply([thinking("Let me think."), *made]), calls),
     st.builds(lambda words: Reply([thinking("Let me think."), text(words)]), prose),
+    st.just(Reply([thinking("Let me only think.")])),
     st.just(Reply([])),
     st.just(Reply([text("  \n")])),
     prose.map(lambda words: Reply([text(words)], stop_reason="max_tokens")),
