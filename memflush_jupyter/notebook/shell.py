@@ -15,11 +15,12 @@ import signal
 import subprocess
 import sys
 import threading
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any, Final
 
 STEPS: Final = ((signal.SIGINT, 0.2), (signal.SIGTERM, 0.1), (getattr(signal, "SIGKILL", signal.SIGTERM), 1.0))
 """How a command is ended: each signal in turn, with the seconds it is waited for; well below half a second where the last can be sent."""
+POLL_S: Final = 0.05
 LINGER_S: Final = 0.2
 """How long output is waited for once the command has ended: what it left in the background may hold its output open for ever."""
 
@@ -46,14 +47,15 @@ class _Process:
     def __init__(self, arguments: list[str]) -> None:
         self._arguments = arguments
         self._pieces: SimpleQueue[bytes | int | BaseException] = SimpleQueue()
-        self._stop = threading.Event()
+        self._begun = self._stopped = False
         self._over = threading.Event()
-        threading.Thread(target=self._keep, name="memflush-shell", daemon=True).start()
+        self._thread = threading.Thread(target=self._keep, name="memflush-shell", daemon=True)
 
     def show(self) -> int:
-        """Print the output as it comes; return the status."""
+        """Start it, print the output as it comes, and return the status."""
+        self._thread.start()
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        while isinstance(piece := self._pieces.get(), bytes):
+        while isinstance(piece := self._next(), bytes):
             sys.stdout.write(decoder.decode(piece))
             sys.stdout.flush()
         if isinstance(piece, BaseException):
@@ -61,31 +63,42 @@ class _Process:
         sys.stdout.write(decoder.decode(b"", final=True))
         return piece
 
+    def _next(self) -> bytes | int | BaseException:
+        while True:
+            # Not without a limit: a signal that comes just before the wait begins is noticed only when it ends.
+            with contextlib.suppress(Empty):
+                return self._pieces.get(timeout=POLL_S)
+
     def end(self) -> None:
         """End what still runs, and wait for that; a further interrupt does not keep it from ending."""
-        self._stop.set()
-        self._over.wait(sum(seconds for _, seconds in STEPS))
+        self._stopped = True
+        if self._begun:
+            self._over.wait(sum(seconds for _, seconds in STEPS))
 
     def _keep(self) -> None:
+        self._begun = True
         try:
-            with subprocess.Popen(  # noqa: S603 - the person approved this command
-                self._arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
-            ) as process:
-                reader = threading.Thread(target=self._read, args=(process.stdout,), name="memflush-shell-output", daemon=True)
-                reader.start()
-                while process.poll() is None and not self._stop.is_set():
-                    with contextlib.suppress(subprocess.TimeoutExpired):
-                        process.wait(0.05)
-                if process.poll() is None:
-                    _end(process)
-                reader.join(LINGER_S)
-                if reader.is_alive():
-                    process.stdout = None  # left to the reader: to close it would wait for what still writes to it
-                self._pieces.put(process.returncode)
+            if not self._stopped:
+                self._pieces.put(self._run())
         except BaseException as error:  # noqa: BLE001 - told where the line was called
             self._pieces.put(error)
         finally:
             self._over.set()
+
+    def _run(self) -> int:
+        with subprocess.Popen(  # noqa: S603 - the person approved this command
+            self._arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+        ) as process:
+            reader = threading.Thread(target=self._read, args=(process.stdout,), name="memflush-shell-output", daemon=True)
+            reader.start()
+            while process.poll() is None and not self._stopped:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(POLL_S)
+            if process.poll() is None:
+                _end(process)
+            reader.join(LINGER_S)
+            process.stdout = None  # the reader closes it, perhaps later: what still writes to it would be waited for here
+            return process.returncode
 
     def _read(self, pipe: Any) -> None:
         with contextlib.suppress(OSError, ValueError), pipe:
@@ -95,8 +108,13 @@ class _Process:
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     for number, seconds in STEPS:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, number)
+        _signal(process.pid, number)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(seconds)
             break
+    _signal(process.pid, STEPS[-1][0])  # what it started and did not take with it
+
+
+def _signal(group: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)

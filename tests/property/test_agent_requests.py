@@ -244,6 +244,7 @@ async def play(server, plan) -> None:
             game.check(first)
 
 
+@pytest.mark.filterwarnings("ignore:Generating overly large repr")  # drawn results are long
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture])
 @given(plan=plans)
 def test_every_request_is_valid_and_nothing_leaves_the_context_unrecorded(server, plan):

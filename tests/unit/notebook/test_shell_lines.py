@@ -22,13 +22,22 @@ def ip():
     return SimpleNamespace(user_ns={}, var_expand=lambda command, depth: command)
 
 
-def running(folder):
-    """Whether the command that wrote its process number there still runs."""
-    try:
-        os.kill(int((folder / "pid").read_text()), 0)
-    except (FileNotFoundError, ValueError, ProcessLookupError):
-        return False
-    return True
+def line_with(press, ip, command):
+    """A line that is interrupted by what the thread ``press`` does."""
+    press.start()
+    run_line(ip, command)
+
+
+def gone(folder):
+    """Whether the command that wrote its process number there ends; one that nobody has collected yet has ended."""
+    until = time.monotonic() + 10
+    while time.monotonic() < until:
+        try:
+            os.kill(int((folder / "pid").read_text()), 0)
+        except (FileNotFoundError, ValueError, ProcessLookupError):
+            return True
+        time.sleep(0.02)
+    return False
 
 
 def test_output_comes_as_it_is_printed_and_the_status_is_kept(ip, capsys):
@@ -71,31 +80,26 @@ def test_an_interrupt_at_any_instant_ends_the_line_and_what_it_started(ip, tmp_p
     timer = threading.Timer(after_ms / 1000, lambda: os.kill(os.getpid(), signal.SIGINT))
     started = time.monotonic()
     try:
-        timer.start()
         with pytest.raises(KeyboardInterrupt):
-            run_line(ip, f"sh -c 'echo $$ > {tmp_path}/pid; exec sleep 30'")
+            line_with(timer, ip, f"sh -c 'echo $$ > {tmp_path}/pid; exec sleep 30'")
     finally:
         signal.signal(signal.SIGINT, before)
     assert time.monotonic() - started < 10
-    assert not running(tmp_path)
+    assert gone(tmp_path)
 
 
 def test_a_command_that_takes_no_notice_of_an_interrupt_is_killed(ip, tmp_path):
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def press():
-        while not running(tmp_path):
+        while not (tmp_path / "pid").exists():
             time.sleep(0.01)
         os.kill(os.getpid(), signal.SIGINT)
         os.kill(os.getpid(), signal.SIGINT)
 
     try:
-        threading.Thread(target=press).start()
         with pytest.raises(KeyboardInterrupt):
-            run_line(ip, f"trap '' INT TERM; echo $$ > {tmp_path}/pid; while :; do sleep 1; done")
+            line_with(threading.Thread(target=press), ip, f"trap '' INT TERM; echo $$ > {tmp_path}/pid; while :; do sleep 1; done")
     finally:
         signal.signal(signal.SIGINT, before)
-    until = time.monotonic() + 10  # a second press does not wait for the end, and does not keep it from coming
-    while running(tmp_path) and time.monotonic() < until:
-        time.sleep(0.01)
-    assert not running(tmp_path)
+    assert gone(tmp_path)  # a second press does not wait for the end, and does not keep it from coming
