@@ -172,6 +172,8 @@ class Sending:
             last_flush=self._last_flush(),
             turn=shares.prompts,
             compactions=self._conversation.trace.compaction_count,
+            shortened=sum(saved > 0 for saved in self._pruned.saved.values()),
+            shortened_tokens=sum(self._pruned.saved.values()),
         )  # fmt: skip
 
     def _last_flush(self) -> str | None:

@@ -176,6 +176,7 @@ class BudgetLog:
             "background": background,
             "flushes": flushes,
             "pruned": {"messages": self.pruned_messages, "tokens": self.pruned_tokens},
+            "shortened": {"results": budget.shortened, "tokens": budget.shortened_tokens},
             "recalled": self.recalled,
             "audit_score": None,
             "history": [dict(point) for point in self.history],

@@ -502,6 +502,9 @@ async def test_measured_usage_is_not_stale_after_pruning(tmp_path):
         assert "omitted; read_message(" in json.dumps(last.messages)
         room = await agent.runner.room(agent.events.append)
         assert abs(room.used() - last.usage.total) <= 0.05 * last.usage.total
+        figures = room.budget()
+        assert figures.shortened >= 4  # what is sent shorter is told
+        assert figures.shortened_tokens > 10_000
         assert agent.server.refusals == []
 
 
