@@ -16,8 +16,10 @@ from memflush_jupyter.notebook.display.history_plot import plot
 from memflush_jupyter.notebook.magics import budget
 
 NOW = datetime(2026, 1, 15, 9, tzinfo=UTC)
-FIGURES = Budget(window=1000, used=400, flush_line=700, compaction_line=800, segments={"system": 100, "conversation": 300}, turn=2, cached_share=0.5, shortened=3,
-                 shortened_tokens=250)  # fmt: skip
+FIGURES = Budget(
+    window=1000, used=400, flush_line=700, compaction_line=800, segments={"system": 100, "conversation": 300}, turn=2, cached_share=0.5,
+    shortened=3, shortened_tokens=250,
+)  # fmt: skip
 
 
 def log():
