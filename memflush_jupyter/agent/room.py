@@ -32,7 +32,7 @@ class Room(Sending):
 
     async def make(self) -> str | None:
         """Make room before a model call; return a sentence when that is not possible and the turn has to end."""
-        self._prune()
+        self.prune()
         decision = self._decide()
         if not decision.compact:
             return None
@@ -125,7 +125,7 @@ class Room(Sending):
     async def settle(self) -> None:
         """After a turn: flush when the soft line is crossed, in the background where nothing has to wait for it."""
         self._conversation.refresh()
-        self._prune()
+        self.prune()
         decision = self._decide()
         if not decision.flush:
             return
@@ -222,6 +222,7 @@ class Room(Sending):
                 "reason": reason,
                 "faults": list(summary.faults),
                 "uncovered": uncovered,
+                "turns": sum(message.meta.get("turns", 0) if message.kind == "summary" else message.kind == "prompt" for message in cut.removed),
             }
             request, meta["request"] = self._last_request(cut)
             content = compaction.summary_message(summary.text, last_request=request)

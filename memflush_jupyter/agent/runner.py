@@ -105,7 +105,9 @@ class AgentRunner:
         """The conversation's window, for ``%agent flush``, ``%agent compact`` and ``%budget``."""
         self._emit = lambda event: emit(without_secrets(event, self._parts.redact))
         self.conversation.refresh()
-        return await self._ready()
+        room = await self._ready()
+        room.prune()  # one that has sent nothing yet would take every result for as large as it is stored
+        return room
 
     def _tell(self, event: Event) -> None:
         self._emit(event)

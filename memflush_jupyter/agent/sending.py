@@ -146,7 +146,8 @@ class Sending:
         """Why a prompt of ``size`` tokens cannot be sent at all, or ``None`` (D8)."""
         return window.prompt_fault(size, self.lines)
 
-    def _prune(self) -> None:
+    def prune(self) -> None:
+        """Decide anew what is sent shorter (D1, D2)."""
         self._pruned = pruning.plan(self.sent, counter=self._parts.counter(self._info.id), lines=self.lines, state=self._pruned)
 
     # -- figures ---------------------------------------------------------------------------------------------------------------
@@ -170,7 +171,7 @@ class Sending:
             approximate=counter.approximate,
             window_source=self._info.window_source,
             last_flush=self._last_flush(),
-            turn=shares.prompts,
+            turn=shares.prompts + sum(message.meta.get("turns", 0) for message in self.sent if message.kind == "summary"),
             compactions=self._conversation.trace.compaction_count,
             shortened=sum(saved > 0 for saved in self._pruned.saved.values()),
             shortened_tokens=sum(self._pruned.saved.values()),

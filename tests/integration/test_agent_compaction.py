@@ -812,3 +812,30 @@ async def test_no_side_branch_is_sent_what_another_model_thought(tmp_path):
         assert "[memory flush]" in flush.last_text
         assert flush.body["model"] == "small-model"
         assert agent.server.refusals == []
+
+
+async def test_turns_are_counted_over_compactions(tmp_path):
+    """The gauge tells the turn of the conversation, not how many of its prompts are still in view."""
+    async with AgentHarness(tmp_path, window=WINDOW) as agent:
+        agent.server.script(script(lambda request: THIRD))
+        for number in range(1, 11):
+            await agent.say(f"Question {number}. {FILLER * 60}")
+            assert (await agent.runner.room(agent.events.append)).budget().turn == number
+        assert agent.workspace.store.trace(agent.trace_id).compaction_count >= 2
+        await agent.reopen()
+        assert (await agent.runner.room(agent.events.append)).budget().turn == 10
+
+
+async def test_a_compaction_by_hand_in_a_new_kernel_counts_what_would_be_sent(tmp_path):
+    """D1: results that go shortened are not told, nor sent to be summarised, at their stored size."""
+    tool = ScriptedTool(answer=lambda given: "value " * 12_000)
+    async with AgentHarness(tmp_path, window=WINDOW, tools=[tool]) as agent:
+        rounds = iter([tool_use("run_python", {"code": "1"}), "done", tool_use("run_python", {"code": "2"}), "done"])
+        agent.server.script(script(lambda request: next(rounds, "done")))
+        await agent.say("Work.")
+        await agent.say("More.")
+        await agent.reopen()
+        await (await agent.runner.room(agent.events.append)).compact("manual")
+        (end,) = agent.of(CompactionEnd)[-1:]
+        assert end.tokens_before < WINDOW
+        assert agent.server.refusals == []
