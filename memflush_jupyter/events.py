@@ -16,6 +16,7 @@ class Budget:
 
     ``segments`` are disjoint and ordered: ``system``, ``tools``, ``memory``, ``summary``, ``conversation``, ``results``, ``recall``.
     ``flush_line`` and ``compaction_line`` are absolute positions in the window (A2). ``cost_usd`` is ``None`` when no price is known.
+    ``shortened`` blocks of the context are sent shorter than they are stored, which saves ``shortened_tokens`` (D1).
     """
 
     window: int
@@ -31,6 +32,8 @@ class Budget:
     last_flush: str | None = None
     turn: int = 0
     compactions: int = 0
+    shortened: int = 0
+    shortened_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)

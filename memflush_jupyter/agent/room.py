@@ -27,7 +27,7 @@ class Room(Saving):
 
     async def make(self) -> str | None:
         """Make room before a model call; return a sentence when that is not possible and the turn has to end."""
-        self._prune()
+        self.prune()
         decision = self._decide()
         if not decision.compact:
             return None
@@ -105,6 +105,7 @@ class Room(Saving):
                 "reason": reason,
                 "faults": list(summary.faults),
                 "uncovered": uncovered,
+                "turns": sum(message.meta.get("turns", 0) if message.kind == "summary" else message.kind == "prompt" for message in cut.removed),
             }
             request, meta["request"] = self._last_request(cut)
             content = compaction.summary_message(summary.text, last_request=request)

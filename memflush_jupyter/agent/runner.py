@@ -11,7 +11,7 @@ from memflush_jupyter.agent.calls import CallRunner
 from memflush_jupyter.agent.conversation import Conversation
 from memflush_jupyter.agent.elsewhere import Elsewhere
 from memflush_jupyter.agent.room import Room
-from memflush_jupyter.agent.sending import own_thinking, with_the_last_word
+from memflush_jupyter.agent.sending import with_the_last_word
 from memflush_jupyter.agent.showing import Showing
 from memflush_jupyter.agent.telling import without_secrets
 from memflush_jupyter.agent.tools.file_tools import ListFiles, Reach, ReadFile, SearchFiles
@@ -105,7 +105,9 @@ class AgentRunner:
         """The conversation's window, for ``%agent flush``, ``%agent compact`` and ``%budget``."""
         self._emit = lambda event: emit(without_secrets(event, self._parts.redact))
         self.conversation.refresh()
-        return await self._ready()
+        room = await self._ready()
+        room.prune()  # one that has sent nothing yet would take every result for as large as it is stored
+        return room
 
     def _tell(self, event: Event) -> None:
         self._emit(event)
@@ -247,7 +249,7 @@ class AgentRunner:
         )
 
     async def _stream(self, room: Room) -> tuple[ModelReply, dict[str, Any]]:
-        wire = with_the_last_word(own_thinking(room.wire(), self.conversation.messages, self._model), room.sent[-1])
+        wire = with_the_last_word(room.wire(), room.sent[-1])
         longest = room.max_tokens()
         allowed = self._parts.allowed(longest, self._info, room.need(), in_turn=True)
         self._capped = allowed < longest

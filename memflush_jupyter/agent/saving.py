@@ -84,7 +84,7 @@ class Saving(Sending):
     async def settle(self) -> None:
         """After a turn: flush when the soft line is crossed, in the background where nothing has to wait for it."""
         self._conversation.refresh()
-        self._prune()
+        self.prune()
         decision = self._decide()
         goals = self._done_goals()
         if not decision.flush and not goals:

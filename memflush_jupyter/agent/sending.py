@@ -83,8 +83,8 @@ class Sending:
         return self._seen
 
     def wire(self) -> list[WireMessage]:
-        """The request's messages: pruned, valid (P6)."""
-        return self._assembler.wire(self.lean)
+        """The request's messages: pruned, valid (P6), and without what another model thought: also for a side branch."""
+        return own_thinking(self._assembler.wire(self.lean), self._conversation.messages, self._info.id)
 
     def used(self, pending: int = 0) -> int:
         """Tokens in the context (A4): the last measured usage and the estimate of what came since; ``pending`` is added (B2)."""
@@ -146,7 +146,8 @@ class Sending:
         """Why a prompt of ``size`` tokens cannot be sent at all, or ``None`` (D8)."""
         return window.prompt_fault(size, self.lines)
 
-    def _prune(self) -> None:
+    def prune(self) -> None:
+        """Decide anew what is sent shorter (D1, D2)."""
         self._pruned = pruning.plan(self.sent, counter=self._parts.counter(self._info.id), lines=self.lines, state=self._pruned)
 
     # -- figures ---------------------------------------------------------------------------------------------------------------
@@ -170,8 +171,10 @@ class Sending:
             approximate=counter.approximate,
             window_source=self._info.window_source,
             last_flush=self._last_flush(),
-            turn=shares.prompts,
+            turn=shares.prompts + sum(message.meta.get("turns", 0) for message in self.sent if message.kind == "summary"),
             compactions=self._conversation.trace.compaction_count,
+            shortened=sum(saved > 0 for saved in self._pruned.saved.values()),
+            shortened_tokens=sum(self._pruned.saved.values()),
         )  # fmt: skip
 
     def _last_flush(self) -> str | None:

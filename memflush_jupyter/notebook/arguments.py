@@ -66,7 +66,7 @@ def choose(magic: str, word: str, known: Mapping[str, Callable[..., object]]) ->
     """
     if word in known:
         return word
-    near = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(word, [*known, "help"], n=1, cutoff=0.5)
     hint = f"Did you mean `{magic} {near[0]}`?" if near else f"There are: {', '.join(known)}."
     raise ConfigError(f"{magic} has no {word!r}. {hint}")
 

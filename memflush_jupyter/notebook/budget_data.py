@@ -155,7 +155,13 @@ class BudgetLog:
         if busy and not background:
             background.append({"kind": "other", "reason": "", "progress": None})
         flushes = [
-            {**flush, "when": flush["when"] if dated else None, "notes": [redact(note) for note in flush["notes"]], "reason": redact(flush["reason"])}
+            {
+                **flush,
+                "when": flush["when"] if dated else None,
+                "file": flush["file"] if dated else _folder(flush["file"]),
+                "notes": [redact(note) for note in flush["notes"]],
+                "reason": redact(flush["reason"]),
+            }
             for flush in self.flushes
         ]
         return {
@@ -176,10 +182,16 @@ class BudgetLog:
             "background": background,
             "flushes": flushes,
             "pruned": {"messages": self.pruned_messages, "tokens": self.pruned_tokens},
+            "shortened": {"results": budget.shortened, "tokens": budget.shortened_tokens},
             "recalled": self.recalled,
             "audit_score": None,
             "history": [dict(point) for point in self.history],
         }
+
+
+def _folder(file: str | None) -> str | None:
+    """The folder alone: daily files are named after their day."""
+    return f"{file.rpartition('/')[0] or 'memory'}/" if file else file
 
 
 def schema() -> dict[str, Any]:

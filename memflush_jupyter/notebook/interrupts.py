@@ -42,9 +42,13 @@ _log = logging.getLogger("memflush_jupyter")
 
 
 class Interrupts:
-    """What SIGINT does to one turn. ``requested`` tells afterwards that the person asked to stop."""
+    """What SIGINT does to one turn. ``requested`` tells afterwards that the person asked to stop.
 
-    def __init__(self) -> None:
+    ``kernel``: a kernel runs the cell, and sets its own handler back once the cell has its reply.
+    """
+
+    def __init__(self, *, kernel: bool = False) -> None:
+        self._kernel = kernel
         self.requested = False
         self.timed_out = False
         self.on_tick: Callable[[], None] = _nothing
@@ -98,8 +102,8 @@ class Interrupts:
         try:
             yield
         finally:
-            # The kernel sets its own handler back when the cell has ended; until then a SIGINT would spoil the sentence that is shown.
-            signal.signal(signal.SIGINT, Echo(previous) if self.requested else previous)
+            # Until the kernel sets its own handler back, a further SIGINT would spoil the sentence that is shown. Nobody else would set it back.
+            signal.signal(signal.SIGINT, Echo(previous) if self._kernel and self.requested else previous)
 
     async def _tick(self) -> None:
         while True:

@@ -16,6 +16,7 @@ import os
 import re
 import sys
 from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from typing import Any, NoReturn
 from unittest.mock import patch
 
@@ -24,13 +25,13 @@ from memflush_jupyter.notebook.capture import Bundle, Capture, tidy
 from memflush_jupyter.notebook.describe import describe_variables
 from memflush_jupyter.notebook.failure import render_failure
 from memflush_jupyter.notebook.interrupts import Interrupts
+from memflush_jupyter.notebook.shell import run_line
 
 MAX_IMAGES = 4
 MAX_IMAGE_BYTES = 3_750_000
 """The Messages API takes images up to 5 MB in base64."""
 
 _IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
-_SHELL_INTERRUPTED = "\nKeyboardInterrupt\n"
 _FENCE = re.compile(r"\A\s*```[\w+-]*[ \t]*\n(.*?)\n?```\s*\Z", re.DOTALL)
 
 
@@ -58,7 +59,6 @@ class InKernel:
             await interrupts.leave()
         text = tidy(capture.text.value())
         if interrupts.timed_out:
-            text = text.removesuffix(_SHELL_INTERRUPTED)  # where the shell itself was busy with the first one
             text = _joined(
                 text,
                 f"Stopped: the code ran longer than tool_timeout_s = {self._timeout_s:g} seconds. Do less at once, or ask the person to raise it.",
@@ -166,23 +166,22 @@ def _guarded(ip: Any, interrupts: Interrupts) -> Iterator[None]:
             really_exit(status)
         refuse_exit()
 
-    def stop_if_requested(original: Any) -> Any:
-        # A shell command swallows KeyboardInterrupt; the code after it must not go on.
-        def call(*args: Any, **keywords: Any) -> Any:
-            try:
-                return original(*args, **keywords)
-            finally:
-                if interrupts.requested or interrupts.timed_out:
-                    raise KeyboardInterrupt
+    captured = ip.getoutput
 
-        return call
+    def getoutput(command: str, split: bool = True, depth: int = 0) -> Any:
+        # It swallows KeyboardInterrupt; the code after it must not go on.
+        try:
+            return captured(command, split=split, depth=depth + 1)
+        finally:
+            if interrupts.requested or interrupts.timed_out:
+                raise KeyboardInterrupt
 
     with (
         patch.object(ip, "_showtraceback", lambda *_: None),
         patch.object(ip, "showtraceback", lambda *_, **__: None),  # of a deep recursion it would be worked out for many seconds
         patch.object(ip, "ask_exit", refuse_exit),
-        patch.object(ip, "system", stop_if_requested(ip.system)),
-        patch.object(ip, "getoutput", stop_if_requested(ip.getoutput)),
+        patch.object(ip, "system", partial(run_line, ip) if os.name == "posix" else ip.system),
+        patch.object(ip, "getoutput", getoutput),
         patch.object(builtins, "input", refuse_input),
         patch.object(getpass, "getpass", refuse_input),
         patch.object(sys, "breakpointhook", refuse_input),

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from memflush_jupyter.errors import ConfigError
+from memflush_jupyter.notebook import naming
 from memflush_jupyter.notebook.display import render
 from memflush_jupyter.notebook.doors import confirmed
 from memflush_jupyter.notebook.trouble import forget_log
@@ -53,7 +54,7 @@ def do_search(session: Session, given: argparse.Namespace) -> Bundle:
         return render.line("Nothing was found.")
     rows = []
     for hit in hits:
-        place = f"{hit.trace[:4]}#{hit.sequence}" if hit.trace else ""
+        place = naming.place(session, hit.trace, hit.sequence) if hit.trace else ""
         text = " ".join(hit.text.split())
         rows.append([place, hit.origin, text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"])
     return render.table(["where", "from", "text"], rows)
@@ -75,7 +76,7 @@ def do_forget(session: Session, given: argparse.Namespace) -> Bundle:
     if not found and not said:
         return render.line("Nothing in memory matches.")
     rows = [[f"{line.file}:{line.number}" if line.number else f"{line.file} (history)", line.text[:_SHOWN_CHARS]] for line in found[:SHOWN_LINES]]
-    rows += [[f"{one.trace[:4]}#{one.sequence}", " ".join(one.text.split())[:_SHOWN_CHARS]] for one in said[: max(0, SHOWN_LINES - len(rows))]]
+    rows += [[naming.place(session, one.trace, one.sequence), " ".join(one.text.split())[:_SHOWN_CHARS]] for one in said[: max(0, SHOWN_LINES - len(rows))]]
     if len(found) + len(said) > len(rows):
         rows.append(["", f"… and {len(found) + len(said) - len(rows)} more"])
     show(session.ip, redacted_bundle(render.table(["where", "text"], rows), session_redactor(session)))

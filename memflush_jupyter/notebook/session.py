@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from memflush_jupyter.clock import make_clock
 from memflush_jupyter.errors import ConfigError
 from memflush_jupyter.events import Notice
 from memflush_jupyter.notebook import headless
@@ -38,12 +39,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("memflush_jupyter")
 
-NOTHING_SET = "No key and no server are set, so the"
-OFFLINE_NOTICE = (
-    "{why} built-in offline analyst answers: rules, no language model. It can load, profile, compare and plot data. "
-    "For Claude set the environment variable {key}; for a local server `%config MemFlush.base_url = 'http://…'`."
-)
-
 
 class Session:
     """State of one kernel."""
@@ -53,7 +48,7 @@ class Session:
         self.config = kernel_options(ip, config)
         self.folder = (folder or Path.cwd()).resolve()
         self.worker = BackgroundWorker()
-        self.interrupts = Interrupts()
+        self.interrupts = Interrupts(kernel=headless.in_kernel(ip))
         self.approver = SessionApprover()
         self.always: set[str] = set()
         self.running = False
@@ -62,7 +57,7 @@ class Session:
         self.told_offline = False
         self.budget: Budget | None = None
         self.pending: deque[Event] = deque()
-        self.budget_log = BudgetLog()
+        self.budget_log = BudgetLog(now=lambda: make_clock(self.config.clock, self.config.timezone).now())
         self._cells: set[str] = set()
         self._workspace: Workspace | None = None
         self._own: Workspace | None = None

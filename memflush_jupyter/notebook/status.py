@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from memflush_jupyter.errors import MemflushError
+from memflush_jupyter.notebook import naming
 from memflush_jupyter.notebook.display import gauge, render
 from memflush_jupyter.notebook.headless import front, notebook_path, person_present
 
@@ -117,7 +118,7 @@ def _of_trace(session: Session, trace: Trace) -> list[tuple[str, str]]:
     path = store.path(trace.id, whole=True)
     branches = {(message.branch.partition(":")[0], message.branch) for message in store.side_branches(trace.id)}
     rows = [
-        ("conversation", trace.id[:8] + (f" “{trace.title}”" if trace.title else "")),
+        ("conversation", f"{naming.short_id(session, trace.id)} “{trace.title}”".strip() if trace.title else naming.short_id(session, trace.id) or "begun"),
         ("turns", str(sum(message.kind == "prompt" for message in path))),
         ("messages", f"{trace.last_sequence} in the trace, {len(store.path(trace.id))} in the context"),
         ("compactions", str(trace.compaction_count)),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from memflush_jupyter.errors import ConfigError
 from memflush_jupyter.events import TextDone, ToolFinished, ToolStarted
+from memflush_jupyter.notebook import naming
 from memflush_jupyter.notebook.display import gauge, render
 from memflush_jupyter.notebook.display.transcript import Transcript
 from memflush_jupyter.notebook.doors import confirmed
@@ -90,8 +91,8 @@ def do_list(session: Session, given: argparse.Namespace) -> Bundle:
     rows = [
         [
             "→" if trace.id == session.trace_id else "",
-            trace.id[:8],
-            trace.updated_at.isoformat(" ", "minutes")[:16],
+            naming.short_id(session, trace.id),
+            trace.updated_at.isoformat(" ", "minutes")[:16] if session.dated(session.model_id()) else "",
             str(trace.last_sequence),
             trace.model,
             trace.title,
@@ -114,7 +115,8 @@ def do_resume(session: Session, given: argparse.Namespace) -> Bundle:
     trace = session.resume(given.trace)
     turns = len(session.prompts())
     named = f" “{trace.title}”" if trace.title else ""
-    return render.line(f"Going on with {trace.id[:8]}{named}: {render.plural(turns, 'turn')}, {render.plural(trace.compaction_count, 'compaction')}.")
+    who = f"{naming.short_id(session, trace.id)}{named}".strip() or "it"
+    return render.line(f"Going on with {who}: {render.plural(turns, 'turn')}, {render.plural(trace.compaction_count, 'compaction')}.")
 
 
 def do_rewind(session: Session, given: argparse.Namespace) -> Bundle:
@@ -168,6 +170,7 @@ def _in_room(session: Session, said: Transcript, job: Callable[[Room], Coroutine
         for event in events:
             session.budget_log.take(event)
             said.add(event)
+        session.budget_log.settled()
 
 
 def _work(session: Session, emit: Callable[[Event], None], job: Callable[[Room], Coroutine[Any, Any, Any]]) -> Callable[[], Coroutine[Any, Any, Any]]:

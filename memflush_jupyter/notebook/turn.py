@@ -17,7 +17,6 @@ from memflush_jupyter.notebook.interpolate import Filled, budget, interpolate, m
 from memflush_jupyter.notebook.own_tools import tools_of
 from memflush_jupyter.notebook.reaching import names_of
 from memflush_jupyter.notebook.safeguard import Safeguard
-from memflush_jupyter.notebook.session import NOTHING_SET, OFFLINE_NOTICE
 from memflush_jupyter.notebook.trouble import told
 
 if TYPE_CHECKING:
@@ -27,6 +26,11 @@ if TYPE_CHECKING:
     from memflush_jupyter.notebook.session import Session
     from memflush_jupyter.trace.models import Block
 
+NOTHING_SET = "No key and no server are set, so the"
+OFFLINE_NOTICE = (
+    "{why} built-in offline analyst answers: rules, no language model. It can load, profile, compare and plot data. "
+    "For Claude set the environment variable {key}; for a local server `%config MemFlush.base_url = 'http://…'`."
+)
 INTERRUPTED = "Interrupted. The conversation is kept; go on with another %%agent cell."
 TITLE_CHARS = 60
 

@@ -108,9 +108,9 @@ def thinking(value: str) -> Block:
     return {"type": "thinking", "thinking": value, "signature": sign(value)}
 
 
-def sign(value: str) -> str:
-    """Return the signature this server gives to a thinking text."""
-    return "sig_" + hashlib.sha256(f"memflush fake server\x1f{value}".encode("utf-8", "replace")).hexdigest()[:40]
+def sign(value: str, model: str = "") -> str:
+    """Return the signature this server gives to a thinking text. What it issues is bound to the model: no other takes it back."""
+    return "sig_" + hashlib.sha256("\x1f".join(["memflush fake server", *filter(None, [model]), value]).encode("utf-8", "replace")).hexdigest()[:40]
 
 
 def rate_limited(retry_after: float | str | None = None) -> Refuse:

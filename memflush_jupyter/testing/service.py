@@ -61,7 +61,8 @@ class MessagesService:
         self._count = count
         self._script: Callable[[SeenRequest], Any] | None = None
         self._queue: list[Any] = []
-        self._issued: dict[str, list[dict[str, Any]]] = {}
+        # Per tool call the model that made it, and the thinking that came with it.
+        self._issued: dict[str, tuple[str, list[dict[str, Any]]]] = {}
         self._ids = 0
         self._lock = threading.Lock()
 
@@ -91,7 +92,7 @@ class MessagesService:
         """
         turns = validation.check_body(seen.body)
         model = self.model(seen.body["model"])
-        self._check_thinking(turns, enabled=(seen.body.get("thinking") or {}).get("type") in {"enabled", "adaptive"})
+        self._check_thinking(turns, model.id, enabled=(seen.body.get("thinking") or {}).get("type") in {"enabled", "adaptive"})
         self._check_sizes(seen.body, turns, model)
         return turns
 
@@ -106,10 +107,10 @@ class MessagesService:
         answer = as_reply(self._next(seen))
         if not isinstance(answer, Reply):
             return answer
-        answer = self._with_ids(answer)
+        answer = self._issue(answer, seen.body["model"])
         usage = self._accountant.measure(seen.body, turns)
         seen.usage = replace(usage, output=self._output(answer) if answer.output_tokens is None else answer.output_tokens)
-        self._remember(answer)
+        self._remember(answer, seen.body["model"])
         return answer
 
     def model(self, name: str) -> ServedModel:
@@ -135,10 +136,11 @@ class MessagesService:
                 f"input length and `max_tokens` exceed context limit: {tokens} + {wanted} > {model.window}, decrease input length or `max_tokens` and try again"
             )
 
-    def _check_thinking(self, turns: list[validation.Turn], *, enabled: bool) -> None:
+    def _check_thinking(self, turns: list[validation.Turn], model: str, *, enabled: bool) -> None:
         for turn in turns:
             for position, block in enumerate(turn.content):
-                if block["type"] == "thinking" and block["signature"] != replies.sign(block["thinking"]):
+                # A signature is bound to the model; one made by hand, for no model, is taken for a test's own history.
+                if block["type"] == "thinking" and block["signature"] not in {replies.sign(block["thinking"], model), replies.sign(block["thinking"])}:
                     raise RefusalError(f"messages.{turn.index}.content.{position}: Invalid `signature` in `thinking` block")
         assistants = [turn for turn in turns if turn.role == "assistant"]
         latest = assistants[-1] if assistants else None
@@ -146,8 +148,8 @@ class MessagesService:
         if latest is None or not calls:
             return
         sent = [block for block in latest.content if block["type"] in {"thinking", "redacted_thinking"}]
-        issued = [block for tool_id in calls if tool_id in self._issued for block in self._issued[tool_id]]
-        if any(tool_id in self._issued for tool_id in calls) and sent != _unique(issued):
+        issued = [self._issued[tool_id][1] for tool_id in calls if tool_id in self._issued and self._issued[tool_id][0] == model]
+        if issued and sent != _unique([block for thoughts in issued for block in thoughts]):
             raise RefusalError(
                 f"messages.{latest.index}: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. "
                 "These blocks must remain as they were in the original response."
@@ -172,11 +174,14 @@ class MessagesService:
             return Refuse(400, "invalid_request_error", f"The script failed for request {seen.number}: {error!r}")
         return Refuse(400, "invalid_request_error", f"The fake server has no answer scripted for request {seen.number}.") if answer is None else answer
 
-    def _with_ids(self, reply: Reply) -> Reply:
+    def _issue(self, reply: Reply, model: str) -> Reply:
+        """Give the calls their ids and the thinking the model's signature."""
         if reply.events is not None or isinstance(reply.content, str):
             return reply
         content: list[dict[str, Any]] = []
         for block in reply.blocks:
+            if block.get("type") == "thinking" and block.get("signature") == replies.sign(block["thinking"]):
+                block["signature"] = replies.sign(block["thinking"], model)
             if block.get("type") == "tool_use" and "id" not in block:
                 with self._lock:
                     self._ids += 1
@@ -184,11 +189,11 @@ class MessagesService:
             content.append(block)
         return replace(reply, content=content)
 
-    def _remember(self, reply: Reply) -> None:
+    def _remember(self, reply: Reply, model: str) -> None:
         thoughts = [block for block in reply.blocks if block.get("type") in {"thinking", "redacted_thinking"}]
         for block in reply.blocks:
             if block.get("type") == "tool_use":
-                self._issued[str(block.get("id"))] = thoughts
+                self._issued[str(block.get("id"))] = (model, thoughts)
 
     def _output(self, reply: Reply) -> int:
         texts = [block.get("text") or block.get("thinking") or json.dumps(block.get("input", ""), ensure_ascii=False) for block in reply.blocks]

@@ -60,5 +60,7 @@ def test_the_dashboard_follows_turns_and_its_buttons_work(lab, folder, pictures,
         nb.run(5)
         nb.screenshot(pictures / f"{name}-history.png", cell=5)
         saved = nb.save()
-        fallback = saved["cells"][3]["outputs"][0]["data"]
-        assert {"text/html", "text/plain"} <= set(fallback)
+        live, figures = (output["data"] for output in saved["cells"][3]["outputs"])
+        assert {"text/html", "text/plain"} <= set(live)
+        assert "".join(figures["text/html"]).startswith("<details><summary>as of turn 1: context ")  # what does not follow says when it was so
+        assert len(saved["cells"][1]["outputs"]) == 1

@@ -12,7 +12,7 @@ from memflush_jupyter.agent import compress
 from memflush_jupyter.agent.sending import Sending
 from memflush_jupyter.context.compaction import EXTRACTIVE_MARK, LAST_REQUEST
 from memflush_jupyter.events import CompactionEnd, CompactionStart, MemoryFlushEnd, MemoryFlushStart, Notice, Recalled, TurnFinished
-from memflush_jupyter.testing import Refuse, Reply, text, too_long, tool_use
+from memflush_jupyter.testing import Refuse, Reply, text, thinking, too_long, tool_use
 from memflush_jupyter.testing.agents import MODEL, AgentHarness, ScriptedTool
 from memflush_jupyter.testing.server import FakeMessagesServer, ServedModel
 
@@ -502,6 +502,9 @@ async def test_measured_usage_is_not_stale_after_pruning(tmp_path):
         assert "omitted; read_message(" in json.dumps(last.messages)
         room = await agent.runner.room(agent.events.append)
         assert abs(room.used() - last.usage.total) <= 0.05 * last.usage.total
+        figures = room.budget()
+        assert figures.shortened >= 4  # what is sent shorter is told
+        assert figures.shortened_tokens > 10_000
         assert agent.server.refusals == []
 
 
@@ -795,3 +798,44 @@ async def test_a_summary_of_a_part_that_leaves_the_next_part_no_room_is_refused(
             asked = [request for request in server.requests if "[summary]" in request.last_text]
             assert len(asked) == 3
             assert [request.refused for request in asked] == [None] * 3
+
+
+async def test_no_side_branch_is_sent_what_another_model_thought(tmp_path):
+    """P6: signatures are bound to their model, and a flush rides on the main prefix."""
+    async with AgentHarness(tmp_path) as agent:
+        agent.server.script([[thinking("Hmm."), tool_use("list_files")], "done", "noted", "NO_REPLY"])
+        await agent.say("The deadline is 14 March.")
+        agent.runner = agent.workspace.runner(agent.trace_id, "local/small-model", agent.parts())
+        await agent.say("more")
+        await (await agent.runner.room(agent.events.append)).flush_now()
+        flush = agent.server.requests[-1]
+        assert "[memory flush]" in flush.last_text
+        assert flush.body["model"] == "small-model"
+        assert agent.server.refusals == []
+
+
+async def test_turns_are_counted_over_compactions(tmp_path):
+    """The gauge tells the turn of the conversation, not how many of its prompts are still in view."""
+    async with AgentHarness(tmp_path, window=WINDOW) as agent:
+        agent.server.script(script(lambda request: THIRD))
+        for number in range(1, 11):
+            await agent.say(f"Question {number}. {FILLER * 60}")
+            assert (await agent.runner.room(agent.events.append)).budget().turn == number
+        assert agent.workspace.store.trace(agent.trace_id).compaction_count >= 2
+        await agent.reopen()
+        assert (await agent.runner.room(agent.events.append)).budget().turn == 10
+
+
+async def test_a_compaction_by_hand_in_a_new_kernel_counts_what_would_be_sent(tmp_path):
+    """D1: results that go shortened are not told, nor sent to be summarised, at their stored size."""
+    tool = ScriptedTool(answer=lambda given: "value " * 12_000)
+    async with AgentHarness(tmp_path, window=WINDOW, tools=[tool]) as agent:
+        rounds = iter([tool_use("run_python", {"code": "1"}), "done", tool_use("run_python", {"code": "2"}), "done"])
+        agent.server.script(script(lambda request: next(rounds, "done")))
+        await agent.say("Work.")
+        await agent.say("More.")
+        await agent.reopen()
+        await (await agent.runner.room(agent.events.append)).compact("manual")
+        (end,) = agent.of(CompactionEnd)[-1:]
+        assert end.tokens_before < WINDOW
+        assert agent.server.refusals == []

@@ -68,6 +68,21 @@ async def test_thinking_goes_back_as_it_came(tmp_path):
         assert agent.server.requests[-1].messages[1]["content"][0]["thinking"] == "Hmm."
 
 
+async def test_thinking_goes_back_to_the_model_that_thought_it_and_to_no_other(tmp_path):
+    """P6"""
+    async with AgentHarness(tmp_path) as agent:
+        agent.server.script([[thinking("Hmm."), tool_use("list_files")], Reply([]), Reply([]), "done", "again"])
+        await agent.say("look")
+        first = agent.runner
+        agent.runner = agent.workspace.runner(agent.trace_id, "local/small-model", agent.parts())
+        await agent.say("more")
+        agent.runner = first
+        await agent.say("and more")
+        assert agent.server.refusals == []
+        thoughts = [[block["type"] for block in request.messages[1]["content"]] for request in agent.server.requests[-2:]]
+        assert thoughts == [["tool_use"], ["thinking", "tool_use"]]
+
+
 async def test_max_rounds_ends_the_turn_with_a_sentence(tmp_path):
     async with AgentHarness(tmp_path) as agent:
         agent.server.script(lambda request: [tool_use("list_files")])

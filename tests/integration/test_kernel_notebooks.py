@@ -34,9 +34,9 @@ def folder(tmp_path):
     return tmp_path
 
 
-def execute(folder):
+def execute(folder, cells=CELLS):
     """Run the cells by nbclient; return the notebook and the types of all messages that carried output."""
-    notebook = new_notebook(cells=[new_code_cell(cell) for cell in CELLS])
+    notebook = new_notebook(cells=[new_code_cell(cell) for cell in cells])
     notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
     client = NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(folder)}})
     kinds = []
@@ -69,6 +69,27 @@ def test_a_headless_run_emits_each_output_once_and_the_next_run_the_same(folder,
     (other / "data.csv").write_text(CSV)
     second, _ = execute(other)
     assert outputs(second) == outputs(first)
+
+
+COMMANDS = [
+    *CELLS[:3], "%agent status", "%agent list", "%agent show", "%agent tools", "%agent approvals", "%agent model", "%agent config --changed", "%agent flush",
+    "%budget --json", "%budget --history", "%memory list", "%memory show", "%memory search mass", "%agent compact", "%agent export talk.md", "%agent rewind",
+    "%agent new", "%%agent\nHello.", "%agent list", "%agent resume", "%memory search lake", "%agent reset", "%agent help", "%memory help",
+    "%%memory taste.md\nPlots without grid.", "%memory list",
+]  # fmt: skip
+
+
+def test_every_command_says_the_same_in_another_run_folder_and_time_zone(folder, tmp_path_factory, monkeypatch):
+    """P9: also those that name conversations, messages, files and times. `%agent status --all` tells of the machine, and is left out."""
+    first, _ = execute(folder, COMMANDS)
+    other = tmp_path_factory.mktemp("other")
+    (other / "data.csv").write_text(CSV)
+    monkeypatch.setenv("TZ", "Pacific/Auckland")
+    second, _ = execute(other, COMMANDS)
+    for cell, one, two in zip(COMMANDS, outputs(first), outputs(second), strict=True):
+        assert one == two, cell
+    (data,) = outputs(first)[COMMANDS.index("%budget --json")]
+    assert data["application/json"]["phase"] == "idle"  # C15: a flush that a command asked for leaves no phase behind
 
 
 def test_running_all_again_in_the_same_folder_begins_afresh_with_the_same_shape(folder):

@@ -37,7 +37,7 @@ def say(kernel, prompt, **options):
 
 
 def trace_id(kernel):
-    return re.search(r"conversation +(\w{8})", kernel.run("%agent status").text).group(1)
+    return re.search(r"conversation +(\w{8})", kernel.run("%agent status", allow_stdin=True).text).group(1)
 
 
 def test_status_says_where_things_stand(kernel):
@@ -70,12 +70,12 @@ def test_list_marks_the_present_conversation_and_resume_goes_back(kernel):
     say(kernel, "What can you do?")
     second = trace_id(kernel)
     assert first != second
-    listed = kernel.run("%agent list").text
+    listed = kernel.run("%agent list", allow_stdin=True).text
     assert re.search(rf"→ +{second}", listed)
     assert "count the lakes" in listed
-    assert first in kernel.run(f"%agent resume {first[:6]}").text
+    assert first in kernel.run(f"%agent resume {first[:6]}", allow_stdin=True).text
     assert trace_id(kernel) == first
-    assert second in kernel.run("%agent resume").text
+    assert second in kernel.run("%agent resume", allow_stdin=True).text
     assert len([line for line in kernel.run("%agent list -n 1").text.splitlines() if line.strip()]) == 2
 
 
@@ -146,7 +146,7 @@ def test_delete_needs_a_yes_and_takes_the_conversation_away(kernel):
     kept = kernel.run(f"%agent delete {gone}", allow_stdin=True, answer=lambda _: "n")
     assert (kept.text, len(kept.asked)) == ("Nothing was deleted.", 1)
     assert f"Deleted {gone}" in kernel.run(f"%agent delete {gone} --yes").text
-    assert gone not in kernel.run("%agent list").text
+    assert gone not in kernel.run("%agent list", allow_stdin=True).text
     assert "Zanzibar" not in kernel.run("%memory search Zanzibar").text
     say(kernel, "What can you do?")
 

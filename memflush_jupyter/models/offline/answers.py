@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from memflush_jupyter.models.offline import figures
 from memflush_jupyter.models.offline.answers_relations import RELATIONS
 from memflush_jupyter.models.offline.code_plots import picture
+from memflush_jupyter.models.offline.code_tables import limited
 from memflush_jupyter.models.offline.figures import cell, cell_code, code, share, table
 from memflush_jupyter.models.offline.printed import Table, sections
 
@@ -45,6 +47,8 @@ TITLES = frozenset(
         "bars",
     }
 )
+_CUT = re.compile(r"^\[… [^\]\n]{1,60} omitted; read_message\(", re.MULTILINE)
+"""The line that stands for what the context has no room for."""
 _STATISTICS = {
     "mean": "mean",
     "median": "median",
@@ -60,6 +64,8 @@ _PICTURES = {"hist": "histogram", "box": "box plot", "bar": "bar chart", "scatte
 
 def answer(task: Task, output: str) -> str | None:
     """The answer to a task from its code's output; ``None`` when the output does not hold what the code prints."""
+    if _CUT.search(output):  # the rows in the middle are missing: a lowest or a total of the rest would be wrong
+        return f"**The result has too many rows to be read whole ({code(task.frame.name)}).** Ask for less at once, such as “the top 10”, or for fewer groups."
     tables = sections(output, TITLES)
     writer = {**_TABLES, **RELATIONS}.get(task.kind)
     text = writer(task, tables) if writer is not None and tables else None
@@ -199,7 +205,9 @@ def _aggregate(task: Task, tables: Tables) -> str | None:
         return "\n\n".join([f"**The {lead}.**", table(["column", *header], [[cell_code(r["column"]), *cells(r)] for r in records])])
     lead = f"The {' and '.join(_STATISTICS[s] for s in asked)} of {figures.listing([c.name for c in task.columns])} by {code(task.by.name)}"
     known = [r for r in records if r.get(asked[0])]
-    if len(task.columns) == 1 and len(known) > 1:
+    if limited(task):
+        lead += f": the {len(records)} {'lowest' if task.details.ascending else 'highest'}"
+    elif len(task.columns) == 1 and len(known) > 1:
         known.sort(key=lambda r: _float(r[asked[0]]))
         low, high = known[0], known[-1]
         lead += f": highest for {figures.safe(high['group'])} ({cell(high[asked[0]], d)}), lowest for {figures.safe(low['group'])} ({cell(low[asked[0]], d)})"

@@ -108,6 +108,11 @@ def distribution(task: Task) -> str:
     return script(lines)
 
 
+def limited(task: Task) -> bool:
+    """Whether only the first groups of an order are asked for ("the top 3 products by mass")."""
+    return bool(task.by is not None and len(task.columns) == 1 and task.details.count)
+
+
 def aggregate(task: Task) -> str:
     """Means, medians, sums and the like, over all rows or per group."""
     select, data = rows(task)
@@ -124,6 +129,8 @@ def aggregate(task: Task) -> str:
         table = f'pd.concat({{name: {body} for name in {columns(frame, task.columns)}}}).to_csv(index_label=["column", "group"])'
     name = fresh(task, "statistics")
     expression, _, tail = table.rpartition(".to_csv")
+    if limited(task):
+        expression += f'.sort_values("{asked[0]}", ascending={task.details.ascending}).head({task.details.count})'
     return script(imports("pd"), select, [f"{name} = {expression}"], printed("statistics", f"{name}.to_csv{tail}"))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -165,13 +166,17 @@ def _aggregate(task: Task, _: Task | None) -> Task | Question:
         refused = text_asked(task, columns, f"a {stats[0] if stats else 'mean'}")
         if refused is not None:
             return refused
-    return task.with_(columns=columns, by=by)
+    return task.with_(columns=columns, by=by, details=replace(task.details, count=None))
+
+
+_NAMES_ROWS = re.compile(r"(?:^|[_\W])(?:id|key|uuid|nr|no|number)$|(?<=[a-z])(?:ID|Id|Key)$", re.IGNORECASE)
+"""Columns whose values stand for one row each: "the top 5 orders" are rows, and no groups of ``order_id``."""
 
 
 def _top(task: Task, _: Task | None) -> Task | Question:
     columns = list(task.columns)
     if task.by is not None and columns and task.by.role in {"number", "flag", "time"}:
-        text = [column for column in columns if column.role == "text"]
+        text = [column for column in columns if column.role == "text" and not _NAMES_ROWS.search(column.name)]
         if text and (task.details.stats or len(text) == 1):
             return task.with_(kind="aggregate", columns=(task.by,), by=text[0])
         return task.with_(columns=(task.by, *columns), by=None)

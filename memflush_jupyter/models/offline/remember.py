@@ -41,6 +41,7 @@ _ENOUGH = 0.5
 _MOST = 0.6
 _SHORTEST = 3
 _AGENT = frozenset({"assistant", "agent"})
+_VERB = re.compile(r"\b(?:did|have|had) (?:we|you|i) (?:already |ever )?(decid|agre|promis|conclu)\w*", re.IGNORECASE)
 _FIRST_REQUEST = "The first request was:"
 _GLUE = frozenset(
     "who whose whom when where why what which how the and are does did was were have has had with into from that this there their for its name".split()
@@ -139,6 +140,9 @@ def best(question: str, found: list[Passage]) -> list[Passage]:
         if not _FIRST.search(question)
         else [item for item in scored if item[0] >= min(top, 2 * _ENOUGH - 0.01) * 0.75]
     )
+    verb = _VERB.search(question)
+    if verb is not None:  # asked for what was decided, nothing else that names the subject will do where a decision does
+        order = [item for item in order if any(word.startswith(verb[1].casefold()) for word in _stems(item[2]))] or order
     order.sort(key=lambda item: (item[2].order, item[1]) if _FIRST.search(question) else (-item[0], -item[2].order))
     unique: dict[str, Passage] = {}
     for _, _, passage in order:

@@ -136,7 +136,8 @@ def asks_first_request(question: str) -> bool:
     """Whether the question is about the very first request itself."""
     return bool(
         re.search(
-            r"\bfirst (?:thing|question|prompt|request|message|task)\b(?! (?:you )?(?:found|computed))|我.{0,4}(?:第一个|最初)(?:的)?(?:问题|要求|请求)",
+            r"\bfirst (?:thing|question|prompt|request|message|task)\b(?! (?:you )?(?:found|computed))(?!.*\b(?:about|regarding|concerning)\b)"
+            r"|我.{0,4}(?:第一个|最初)(?:的)?(?:问题|要求|请求)",
             question,
             re.IGNORECASE,
         )

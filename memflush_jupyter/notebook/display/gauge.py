@@ -89,6 +89,8 @@ def figures(budget: Budget) -> list[tuple[str, str]]:
         ("compactions", f"{budget.compactions:,}"),
         ("last flush", budget.last_flush or "none yet"),
     ]
+    if budget.shortened:
+        rows.append(("tool results sent shorter", f"{budget.shortened:,} (saves {budget.shortened_tokens:,})"))
     if budget.cached_share is not None:
         rows.append(("from the prompt cache", f"{budget.cached_share:.1%}"))
     if budget.cost_usd is not None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+from memflush_jupyter.events import Budget
 from memflush_jupyter.notebook import doors, headless
 from memflush_jupyter.notebook.arguments import Parser
 from memflush_jupyter.notebook.session import Session
@@ -35,8 +37,16 @@ def _shown(session: Session, given: argparse.Namespace) -> Bundle | list[Bundle]
         return bundles
     from memflush_jupyter.notebook.display.dashboard import dashboard
 
-    # The static figures travel with the widget, for every place where no widget runs.
-    return [dashboard(session).bundle(bundles[0]), *bundles[1:]]
+    # What a page without the widget shows (saved, reopened without a kernel, exported) travels with it, labelled and folded: it does not follow.
+    return [dashboard(session).bundle(bundles[0]), *([_as_of(session.budget, bundles)] if session.budget is not None else [])]
+
+
+def _as_of(budget: Budget, bundles: list[Bundle]) -> Bundle:
+    """The static figures as one collapsed line that says when they were so."""
+    from memflush_jupyter.notebook.display import gauge, render
+
+    summary = f"as of turn {budget.turn:,}: {gauge.describe(replace(budget, last_flush=None))}"
+    return render.details(summary, "".join(bundle["text/html"] for bundle in bundles), "\n".join(bundle["text/plain"] for bundle in bundles))
 
 
 def _data(session: Session) -> dict[str, Any]:

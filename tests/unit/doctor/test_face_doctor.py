@@ -20,6 +20,7 @@ from memflush_jupyter.doctor import Place, examine, machine
 from memflush_jupyter.doctor import folder as rooms
 from memflush_jupyter.memory.redaction import Redactor
 from memflush_jupyter.testing import FakeMessagesServer, ServedModel
+from memflush_jupyter.trace.schema import INDEX_VERSION, REVISION
 from memflush_jupyter.workspace import Workspace
 
 KEY = "sk-ant-api03-" + "Zm9vYmFyYmF6cXV4" * 3
@@ -62,7 +63,7 @@ def test_a_used_folder_is_left_as_it_is_to_the_byte(tmp_path):
     before = contents(tmp_path)
     _, rows = look(tmp_path, config=MemFlush(base_url="http://127.0.0.1:9", model="local/x"))
     assert contents(tmp_path) == before
-    assert "intact, 1 conversation, schema 0001, index 2" in rows["store"].seen
+    assert f"intact, 1 conversation, schema {REVISION}, index {INDEX_VERSION}" in rows["store"].seen
     assert rows["encodings"].seen == "cl100k × 1.23, learned from this model"
 
 

@@ -16,7 +16,10 @@ from memflush_jupyter.notebook.display.history_plot import plot
 from memflush_jupyter.notebook.magics import budget
 
 NOW = datetime(2026, 1, 15, 9, tzinfo=UTC)
-FIGURES = Budget(window=1000, used=400, flush_line=700, compaction_line=800, segments={"system": 100, "conversation": 300}, turn=2, cached_share=0.5)
+FIGURES = Budget(
+    window=1000, used=400, flush_line=700, compaction_line=800, segments={"system": 100, "conversation": 300}, turn=2, cached_share=0.5,
+    shortened=3, shortened_tokens=250,
+)  # fmt: skip
 
 
 def log():
@@ -52,6 +55,7 @@ def test_events_of_a_turn_become_figures():
     found.turn_over(FIGURES)
     after = checked(found, redact=lambda text: text.replace("K", "***"))
     assert (after["phase"], after["background"], after["pruned"]) == ("idle", [], {"messages": 12, "tokens": 600})
+    assert after["shortened"] == {"results": 3, "tokens": 250}
     assert after["history"] == [{"turn": 2, "used": 400, "flushed": True, "compacted": True}]
     assert after["flushes"][0]["notes"] == ["the key is ***"]
     assert after["flushes"][0]["when"] == "2026-01-15T09:00:00+00:00"

@@ -175,6 +175,25 @@ async def test_interrupt_cancels_the_turn_while_it_waits():
     assert signal.getsignal(signal.SIGINT) is before
 
 
+async def test_after_an_interrupted_turn_of_a_kernel_a_further_press_does_nothing_until_the_cell_has_its_reply():
+    """P10: the kernel sets its handler back then; a turn that comes before that one does not pile a handler on a handler."""
+    interrupts = Interrupts(kernel=True)
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        for _ in range(2):
+            interrupts.begin()
+            threading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+            with pytest.raises(asyncio.CancelledError):
+                async with interrupts.watch():
+                    await asyncio.sleep(60)
+            interrupts.settle()
+            os.kill(os.getpid(), signal.SIGINT)
+            await asyncio.sleep(0)
+            assert signal.getsignal(signal.SIGINT).before is before
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 async def test_interrupt_raises_in_synchronous_code_and_leaves_no_handler_across_an_await():
     """P10"""
     interrupts = Interrupts()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+from memflush_jupyter.context import pruning
 from memflush_jupyter.memory.salience import SourceText, extract
 from memflush_jupyter.models.offline import sentences
 from memflush_jupyter.models.offline.conversation import Conversation
@@ -116,3 +117,58 @@ def test_findings_are_not_listed_as_what_was_to_be_remembered():
     answer = loop.ask("What did I ask you to remember?")
     assert "The client is Ines." in answer
     assert "missing values" not in answer
+
+
+@pytest.fixture
+def orders():
+    rows = 60
+    return pd.DataFrame({
+        "order_id": [f"O{n:04d}" for n in range(rows)], "product": [("Tea", "Coffee", "Cocoa")[n % 3] for n in range(rows)],
+        "revenue": [float((n * 37) % 101) for n in range(rows)],
+    })  # fmt: skip
+
+
+def test_the_top_orders_are_rows_though_a_column_names_each(orders):
+    answer = Loop({"sales": orders}).ask("Top 5 orders by revenue in sales")
+    assert answer.startswith("**The 5 rows with the largest `revenue` (`sales`).**")
+    largest = orders.nlargest(5, "revenue")
+    assert [line.split("`")[0].split("|")[3].strip() for line in answer.splitlines()[4:]] == list(largest.order_id)
+
+
+@pytest.mark.parametrize(("prompt", "ascending", "word"), [("Top 2 products by revenue", False, "highest"), ("Bottom 2 products by revenue", True, "lowest")])
+def test_the_top_groups_are_as_many_as_were_asked_for(orders, prompt, ascending, word):
+    answer = Loop({"sales": orders}).ask(prompt)
+    assert answer.startswith(f"**The mean of `revenue` by `product`: the 2 {word} (`sales`).**")
+    means = orders.groupby("product").revenue.mean().sort_values(ascending=ascending)
+    assert [line.split("|")[2].strip() for line in answer.splitlines()[4:]] == list(means.index[:2])
+
+
+def test_a_result_that_the_context_has_no_room_for_is_not_read_as_if_it_were_whole(orders):
+    """A lowest or a total of what is left would be wrong."""
+    mark = '[… 9,000 characters omitted; read_message(trace="4be1", sequence=7) shows the whole …]'
+    assert pruning._REFERENCE.fullmatch(mark)
+
+    class Short(Loop):
+        def _run(self, name, given):
+            text, error = super()._run(name, given)
+            return (f"{text[:500]}\n{mark}\n{text[-500:]}" if len(text) > 1_000 else text), error
+
+    answer = Short({"sales": orders}).ask("Mean revenue by order_id")
+    assert answer.startswith("**The result has too many rows to be read whole (`sales`).** Ask for less at once")
+
+
+def test_the_first_that_was_asked_about_something_is_not_the_first_of_all(orders):
+    loop = Loop({"sales": orders})
+    loop.ask("Hello")
+    loop.ask("Are there missing values in sales?")
+    assert "Hello" not in loop.ask("What was the first thing I asked about missing values?")
+    assert "> Hello" in loop.ask("What was the first thing I asked?")
+
+
+def test_what_was_decided_is_answered_by_decisions_alone(orders):
+    loop = Loop({"sales": orders})
+    loop.ask("We decided to drop orders with more than 500 units.")
+    loop.ask("Top 5 orders by revenue in sales")
+    answer = loop.ask("What did we decide about large orders?")
+    assert "> We decided to drop orders" in answer
+    assert "Top 5" not in answer

@@ -30,7 +30,7 @@ TOOLS = [{"name": "f", "input_schema": {"type": "object"}}]
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[FakeMessagesServer]:
-    with FakeMessagesServer(models=["fake-model", ServedModel("small", window=60, max_output=20)]) as server:
+    with FakeMessagesServer(models=["fake-model", "other-model", ServedModel("small", window=60, max_output=20)]) as server:
         yield server
 
 
@@ -149,6 +149,16 @@ def test_thinking_must_come_back_as_it_was(server: FakeMessagesServer) -> None:
     assert ask(server, question, {"role": "assistant", "content": content}, results, tools=TOOLS).status_code == 200
 
 
+def test_thinking_belongs_to_the_model_that_signed_it(server: FakeMessagesServer) -> None:
+    """Another model refuses it, and does not miss it where it is left out."""
+    server.script([Reply([thinking("hm"), tool_use("f", id="t2")]), "done", "done"])
+    content = ask(server, tools=TOOLS).json()["content"]
+    question, results = {"role": "user", "content": "hi"}, {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t2", "content": "ok"}]}
+    assert "Invalid `signature`" in ask(server, question, {"role": "assistant", "content": content}, results, tools=TOOLS, model="other-model").text
+    assert ask(server, question, {"role": "assistant", "content": content[1:]}, results, tools=TOOLS, model="other-model").status_code == 200
+    assert ask(server, question, {"role": "assistant", "content": content}, results, tools=TOOLS).status_code == 200
+
+
 def test_enabled_thinking_must_open_the_last_tool_turn(server: FakeMessagesServer) -> None:
     call = {"role": "assistant", "content": [{"type": "tool_use", "id": "own", "name": "f", "input": {}}]}
     results = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "own", "content": "ok"}]}
@@ -216,7 +226,7 @@ def test_models_are_listed_and_described(server: FakeMessagesServer) -> None:
         listed = client.get(f"{server.url}/v1/models").json()
         one = client.get(f"{server.url}/v1/models/small").json()
         missing = client.get(f"{server.url}/v1/models/none")
-    assert [model["id"] for model in listed["data"]] == ["fake-model", "small"]
+    assert [model["id"] for model in listed["data"]] == ["fake-model", "other-model", "small"]
     assert (one["max_input_tokens"], one["max_tokens"]) == (60, 20)
     assert missing.status_code == 404
 

@@ -9,7 +9,7 @@
  * @typedef {{
  *   window: number, window_source: string, used: number, approximate: boolean, segments: Segment[], flush_line: number, compaction_line: number,
  *   cached_share: number | null, cost_usd: number | null, max_cost_usd: number | null, phase: string, turn: number, compactions: number,
- *   background: Job[], flushes: Flush[], pruned: {messages: number, tokens: number}, recalled: number, audit_score: number | null, history: Point[]
+ *   background: Job[], flushes: Flush[], pruned: {messages: number, tokens: number}, shortened: {results: number, tokens: number}, recalled: number, audit_score: number | null, history: Point[]
  * }} Budget
  * @typedef {{folder: string, files: {name: string, size: number}[], open: string, text: string}} Memory
  * @typedef {{
@@ -98,6 +98,7 @@ function facts(data) {
     ["Turns", number(data.turn)],
     ["Compactions", number(data.compactions)],
     ["Compacted away", data.pruned.messages ? `${number(data.pruned.messages)} messages, ${number(data.pruned.tokens)} tokens` : "nothing"],
+    ["Sent shorter", data.shortened.results ? `${number(data.shortened.results)} results, ${number(data.shortened.tokens)} tokens less` : "nothing"],
     ["Recalled", data.recalled ? `${number(data.recalled)} passages` : "nothing"],
     ["Audit", data.audit_score === null ? "not audited" : data.audit_score.toFixed(2)],
   ];
