@@ -62,7 +62,8 @@ def conversation(rng: random.Random, tokens: int) -> list[Message]:
     while size < tokens:
         at = len(made) + 1
         rows = "\n".join(f"{row}  Adelie  {rng.random() * 50:.1f}  {rng.randint(170, 230)}.0  {rng.randint(2700, 6300)}.0" for row in range(12))
-        code = f"df_{at} = pd.read_csv('part_{at}.csv')\ndf_{at}['ratio_{at}'] = df_{at}['length_mm'] / df_{at}['depth_mm']\nprint(df_{at}.groupby('species').mean())"
+        code = f"df_{at} = pd.read_csv('part_{at}.csv')\ndf_{at}['ratio_{at}'] = df_{at}['length_mm'] / df_{at}['depth_mm']\n"
+        code += f"print(df_{at}.groupby('species').mean())"
         output = "\n".join(rng.choices(printed, k=2)) + f"\n   species  length  depth  mass\n{rows}"
         made += [
             message(at, "prompt", text(" ".join(rng.choices(asked, k=3)))),

@@ -17,6 +17,7 @@ class Budget:
     ``segments`` are disjoint and ordered: ``system``, ``tools``, ``memory``, ``summary``, ``conversation``, ``results``, ``recall``.
     ``flush_line`` and ``compaction_line`` are absolute positions in the window (A2). ``cost_usd`` is ``None`` when no price is known.
     ``shortened`` blocks of the context are sent shorter than they are stored, which saves ``shortened_tokens`` (D1).
+    ``audit_score``: the share of what the last compaction removed that summary, memory or tail still hold, 0-1.
     """
 
     window: int
@@ -34,6 +35,7 @@ class Budget:
     compactions: int = 0
     shortened: int = 0
     shortened_tokens: int = 0
+    audit_score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from memflush_jupyter.agent import auditing
 from memflush_jupyter.agent.compress import Compression, Summary
 from memflush_jupyter.agent.flush import FlushResult
 from memflush_jupyter.agent.saving import Saving
@@ -110,8 +111,11 @@ class Room(Saving):
             request, meta["request"] = self._last_request(cut)
             content = compaction.summary_message(summary.text, last_request=request)
             size = self._parts.counter(self._info.id).blocks(content)
+            kept = {name: meta[name] for name in ("source", "reason", "removed", "uncovered")}
+            event = {"cycle": trace.compaction_count, **kept, "audit": auditing.findings(self._parts, cut, summary.text, beside=_words(request))}
             with self._parts.store.together():
                 self._parts.store.record_compaction(trace.id, content=content, tokens=size, meta=meta)
+                self._parts.store.log(trace.id, auditing.EVENT, event)
                 if row is not None:
                     self._parts.store.end_side(row, "done", summary.source, through=cut.removed[-1].sequence)
             self._begin_cycle()
@@ -126,6 +130,7 @@ class Room(Saving):
         self._pruned = pruning.PruneState(limit=self._parts.config.prune_result_chars)
         self._compacted = True
         self._logged = None
+        self.audit_score = auditing.last_score(self._parts.store, self._conversation.trace_id)
         self._build(fresh=True)
 
     async def _summary(self, cut: compaction.Cut, reason: str, branch: Continued | None) -> tuple[Summary, compaction.Cut]:
@@ -170,3 +175,7 @@ class Room(Saving):
         whole = self._parts.store.message(self._conversation.trace_id, asked)
         aside = set(whole.meta.get("aside", ()))
         return [block for index, block in enumerate(whole.content) if index not in aside], asked
+
+
+def _words(blocks: list[Block] | None) -> str:
+    return "\n".join(str(block.get("text", "")) for block in blocks or ())

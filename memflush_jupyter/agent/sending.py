@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from memflush_jupyter.agent import auditing, view
 from memflush_jupyter.agent import frame as framing
-from memflush_jupyter.agent import view
 from memflush_jupyter.agent.branches import ESTIMATE_MARGIN, MIN_REPLY_TOKENS, reply_room
 from memflush_jupyter.agent.spending import Need
 from memflush_jupyter.context import assembly, pruning, tokens, window
@@ -45,6 +45,7 @@ class Sending:
         self._logged: str | None = None
         self._warned: set[str] = set()
         self.cached_share: float | None = None
+        self.audit_score = auditing.last_score(parts.store, conversation.trace_id) if conversation.trace.compaction_count else None
         self._build()
 
     # -- what is sent ----------------------------------------------------------------------------------------------------------
@@ -173,6 +174,7 @@ class Sending:
             last_flush=self._last_flush(),
             turn=shares.prompts + sum(message.meta.get("turns", 0) for message in self.sent if message.kind == "summary"),
             compactions=self._conversation.trace.compaction_count,
+            audit_score=self.audit_score,
             shortened=sum(saved > 0 for saved in self._pruned.saved.values()),
             shortened_tokens=sum(self._pruned.saved.values()),
         )  # fmt: skip

@@ -1,7 +1,8 @@
-"""What a compaction lost: the numbers, dates, names, files, columns, variables, decisions, constraints and instructions of the part that
-left the context, looked for in the summary, in memory and in the messages that stay; and what the summary says that stands nowhere (D13).
+"""What a compaction lost, and what its summary says that stands nowhere (D13).
 
-Pure and without a model. What counts as the same in another notation stands with each kind, in the modules ``audit_…`` beside this one.
+The numbers, dates, names, files, columns, variables, decisions, constraints and instructions of the part that left the context are
+looked for in the summary, in memory and in the messages that stay. Pure and without a model. What counts
+as the same in another notation stands with each kind, in the modules ``audit_…`` beside this one.
 """
 
 from __future__ import annotations

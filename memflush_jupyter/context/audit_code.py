@@ -26,10 +26,13 @@ _ASSIGNED = re.compile(r"^(?P<name>[^\W\d]\w{0,60})(?:\s*:\s*[\w\[\], .]+)?\s*=(
 _READ = re.compile(r"\b(?:read_\w+|load\w*|open\w*)\(")
 _SUBSCRIPT = re.compile(r"(?:\.\w+|\w|\])\[\s*(?P<list>\[[^\[\]\n]{1,300}\]|(?P<quote>[\"'])[^\"'\n]{1,60}(?P=quote))\s*\](?P<set>\s*=(?!=))?")
 _QUOTED = re.compile(r"[\"']([^\"'\n]{1,60})[\"']")
-_NAMED_ARGUMENT = re.compile(r"\b(?:by|on|subset|columns|x|y|hue|index|values|column)\s*=\s*(?:\[[^\[\]\n]{1,200}\]|[\"'][^\"'\n]{1,60}[\"'])|\b(?:groupby|value_counts|sort_values|pivot)\(\s*(?:\[[^\[\]\n]{1,200}\]|[\"'][^\"'\n]{1,60}[\"'])")
+_NAMED_ARGUMENT = re.compile(
+    r"\b(?:by|on|subset|columns|x|y|hue|index|values|column)\s*=\s*(?:\[[^\[\]\n]{1,200}\]|[\"'][^\"'\n]{1,60}[\"'])|\b(?:groupby|value_counts|sort_values|pivot)\(\s*(?:\[[^\[\]\n]{1,200}\]|[\"'][^\"'\n]{1,60}[\"'])"
+)
 _THROWAWAY = frozenset(
     "_ i j k x y z ax axs fig axes plt np pd tmp temp res ret out n m s t f e g ok row col label labels title data df1 df2 result results summary "
-    "colors colours color colour means counts values value table line lines name names group groups stats size sizes ax1 ax2 ax3 ax4 handles true false none".split()
+    "colors colours color colour means counts values value table line lines name names group groups stats size sizes ax1 ax2 ax3 ax4 handles true false "
+    "none".split()
 )
 
 
@@ -126,7 +129,7 @@ def _uses(cell: str, name: str) -> bool:
     at = cell.find(name)
     while at >= 0:
         before, after = cell[at - 1 : at], cell[at + len(name) : at + len(name) + 1]
-        if not (before.isalnum() or before in {"_", "."} and before) and not (after.isalnum() or after == "_"):
+        if not (before.isalnum() or (before in {"_", "."} and before)) and not (after.isalnum() or after == "_"):
             return True
         at = cell.find(name, at + 1)
     return False

@@ -125,7 +125,7 @@ def _near(pattern: re.Pattern[str], hint: re.Pattern[str] | list[tuple[int, int]
 def _moment(match: re.Match[str], *readings: tuple[int | None, int | None, int | None]) -> Iterator[Moment]:
     fitting = tuple(reading for reading in dict.fromkeys(readings) if _possible(reading))
     if fitting:
-        yield Moment(match.group().strip(), fitting, match.start(), match.end())
+        yield Moment(match.group().strip().rstrip("."), fitting, match.start(), match.end())
 
 
 def _possible(reading: tuple[int | None, int | None, int | None]) -> bool:
@@ -138,7 +138,7 @@ def _possible(reading: tuple[int | None, int | None, int | None]) -> bool:
 def _numeric(text: str) -> Iterator[Moment]:
     for match in _near(_NUMERIC, _NUMERIC_HINT, text):
         if match["y1"]:
-            readings = [(int(match["y1"]), int(match["m1"]), int(match["d1"]))]
+            readings: list[tuple[int, int, int | None]] = [(int(match["y1"]), int(match["m1"]), int(match["d1"]))]
         elif match["y2"]:
             year = int(match["y2"]) if len(match["y2"]) > 2 else _CENTURY + int(match["y2"])  # noqa: PLR2004 - a year of two digits
             one, other = int(match["a"]), int(match["b"])
@@ -146,8 +146,8 @@ def _numeric(text: str) -> Iterator[Moment]:
         elif match["y3"]:
             readings = [(int(match["y3"]), int(match["m3"]), None)]
         else:
-            quarter, year = (match["q1"] or match["q2"] or match["q3"]), (match["yq1"] or match["yq2"] or match["yq3"])
-            readings = [(int(year), 20 + int(quarter), None)]
+            quarter, its_year = (match["q1"] or match["q2"] or match["q3"]), (match["yq1"] or match["yq2"] or match["yq3"])
+            readings = [(int(its_year), 20 + int(quarter), None)]
         yield from _moment(match, *((y, m, d) for y, m, d in readings if 1 <= m <= _MONTH_COUNT or m > 20))  # noqa: PLR2004 - a quarter
 
 

@@ -38,12 +38,13 @@ _NOT_NAMES = frozenset(
     preference open questions question data dataset report analysis overview background context total q1 q2 q3 q4 roc auc rmse mae mse iso faq readme md tl dr
     usd eur gbp cny jpy chf rgb rgba hex kde eof ascii utf http https ml ai nlp llm cv ci se sd df ts mcar mar mnar ram please thanks plot plots column columns
     rows row variable variables file files line lines x y z a i
-    """.split()  # noqa: SIM905 - a list of words
+    """.split()
 )
 _ORGANISED = re.compile(r"(?:公司|集团|大学|学院|医院|研究所|研究院|银行|实验室|委员会|有限公司|株式会社|事务所)$")
 _EAST_ORGANISATION = re.compile(r"[\u4e00-\u9fffA-Za-z]{2,12}?(?:有限公司|公司|集团|大学|学院|医院|研究所|研究院|银行|实验室|委员会|株式会社|事务所)")
 _SURNAMES = (
-    "王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田任姜范方石姚谭廖邹熊金陆郝孔白崔康毛邱秦江史顾侯邵孟龙万段雷钱汤尹黎易常武乔贺赖龚文"
+    "王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田任姜范方石姚谭廖邹熊金陆"
+    "郝孔白崔康毛邱秦江史顾侯邵孟龙万段雷钱汤尹黎易常武乔贺赖龚文"
 )
 _EAST_PERSON = re.compile(
     rf"(?:^|(?<=[，。、；：！？\s和与跟同给由叫是请找让问对向])|(?<=同事|客户|经理|老师|医生|用户|博士|教授|主任))(?P<name>(?:欧阳|司马|诸葛|上官|[{_SURNAMES}])[\u4e00-\u9fff]{{1,2}}?)"
@@ -54,7 +55,9 @@ _HONOURED = re.compile(
     r"(?P<jp>[\u4e00-\u9fff\u30a0-\u30ff々]{2,8}?)(?:さん|様|氏|先生)|(?P<kr>[\uac00-\ud7af]{2,4}?) ?(?:씨|님|박사|교수)(?![\uac00-\ud7af])"
     r"|(?:السيدة|السيد|الدكتورة|الدكتور|الأستاذ)\s+(?P<ar>[\u0621-\u064a]+(?:\s[\u0621-\u064a]+)?)|(?:श्रीमती|श्री|डॉ\.?|डॉक्टर)\s+(?P<hi>[\u0900-\u097f]+(?:\s[\u0900-\u097f]+)?)"
 )
-_NOT_PERSONS = re.compile(r"[一二三四五六七八九十这那哪什么没有可以就都也不很最更]|方法|方案|方面|石头|高度|高效|高质|金额|白色|常见|常用|文件|文本|万元|任务|任何|时间|周末|周期|马上|余额|程序|程度|于是|何时|许多|温度|江苏|成本|和|同")
+_NOT_PERSONS = re.compile(
+    r"[一二三四五六七八九十这那哪什么没有可以就都也不很最更]|方法|方案|方面|石头|高度|高效|高质|金额|白色|常见|常用|文件|文本|万元|任务|任何|时间|周末|周期|马上|余额|程序|程度|于是|何时|许多|温度|江苏|成本|和|同"
+)
 
 
 @dataclass(frozen=True, slots=True)

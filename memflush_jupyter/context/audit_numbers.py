@@ -38,7 +38,7 @@ _BEFORE = re.compile(r"(?P<currency>(?:US)?[$€£¥￥₹₽₩] ?)?(?P<sign>(?
 _LEADS = frozenset("$€£¥￥₹₽₩-−+. ")
 _PLAIN = re.compile(r"\d(?<![\w.,:/@#\\$€£¥￥₹₽₩'’+−-].)(?<![$€£¥￥₹₽₩] .)\d*(?:\.\d+)?(?=[,;)\]]?(?:  |\n|\||\Z|\t| -?\d))")
 _SPACED = re.compile(r"(?<![\d.,])\d{1,3}(?: \d{3})+(?![\d.,])")
-_SPELLED_VALUES = {
+_SPELLED_VALUES: dict[str, int | Decimal] = {
     **dict(zip("one two three four five six seven eight nine ten eleven twelve".split(), range(1, 13), strict=True)),
     **dict(zip("fifteen twenty thirty forty fifty sixty seventy eighty ninety hundred".split(), (15, 20, 30, 40, 50, 60, 70, 80, 90, 100), strict=True)),
     **dict(zip("一二三四五六七八九十", range(1, 11), strict=True)),
@@ -107,14 +107,8 @@ def _read(match: re.Match[str], text: str) -> Iterator[Number]:
     start, end = match.span()
     raw = match["first"] + match["rest"]
     unit = unit_of(text[end : end + _LOOK_AHEAD])
-    symbol, sign = "", ""
-    if start and text[start - 1] in _LEADS:
-        before = _BEFORE.search(text, max(0, start - 6), start)
-        if before is not None:
-            symbol, sign = (before["currency"] or before["after"] or "").strip(), before["sign"] or ""
-            if before["point"]:
-                raw = f".{raw}"
-            start = before.start()
+    start, symbol, sign, point = _before(text, start)
+    raw = point + raw
     if match["sep"] is None and raw.count(",") == 1 and "." not in raw and not unit.dimension and not symbol:
         for part in re.finditer(r"\d+", raw):  # a list without blanks
             yield _number(part.group(), Decimal(part.group()), "", Decimal(1), part.group(), match.start() + part.start())
@@ -133,6 +127,14 @@ def _read(match: re.Match[str], text: str) -> Iterator[Number]:
     if match["sep"] == "," and not unit.dimension and not symbol:
         for part in re.finditer(r"\d+(?:\.\d+)?", raw):  # it may have been a list
             yield _number(part.group(), Decimal(part.group()), "?", Decimal(1), part.group(), match.start() + part.start())
+
+
+def _before(text: str, start: int) -> tuple[int, str, str, str]:
+    """What stands before the digits: where the number begins with it, the currency, the sign, and a decimal point."""
+    before = _BEFORE.search(text, max(0, start - 6), start) if start and text[start - 1] in _LEADS else None
+    if before is None:
+        return start, "", "", ""
+    return before.start(), (before["currency"] or before["after"] or "").strip(), before["sign"] or "", before["point"] or ""
 
 
 def _number(text: str, value: Decimal, dimension: str, place: Decimal, plain: str, start: int) -> Number:

@@ -39,7 +39,8 @@ _NEGATED = re.compile(
 )
 _SAID_OFTEN: Final = frozenset(
     stem(word)
-    for word in "please always never must should make sure note remember keep mind prefer like use using user person agent want wish decide agree we i only also any all".split()
+    for word in "please always never must should make sure note remember keep mind prefer like use using user person agent want wish decide agree "
+    "we i only also any all".split()
 )
 _LOOKED_AT: Final = 12
 _AGENT_DECIDES = sign.DECISION

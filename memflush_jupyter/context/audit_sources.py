@@ -75,7 +75,9 @@ def _spoken(text: str, origin: Literal["user", "agent"], message: Message) -> It
 def _printed(output: str) -> str:
     """The lines of a tool's output that say something by themselves; tables, logs and orders are left out."""
     return "\n".join(
-        line for line in output.splitlines() if len(line) <= _LONGEST_LINE and is_labelled(line.strip()) and "  " not in line.strip() and not INSTRUCTION.search(line)
+        line
+        for line in output.splitlines()
+        if len(line) <= _LONGEST_LINE and is_labelled(line.strip()) and "  " not in line.strip() and not INSTRUCTION.search(line)
     )
 
 

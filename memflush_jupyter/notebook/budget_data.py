@@ -184,7 +184,7 @@ class BudgetLog:
             "pruned": {"messages": self.pruned_messages, "tokens": self.pruned_tokens},
             "shortened": {"results": budget.shortened, "tokens": budget.shortened_tokens},
             "recalled": self.recalled,
-            "audit_score": None,
+            "audit_score": budget.audit_score,
             "history": [dict(point) for point in self.history],
         }
 

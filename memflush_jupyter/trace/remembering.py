@@ -81,6 +81,13 @@ class Remembering(StoreBase):
             trace = tree.trace_row(connection, trace_id).id if trace_id is not None else None
             return self._log(connection, trace, event, data)
 
+    def last_event(self, trace_id: str, event: str) -> CognitionEvent | None:
+        """The latest event of a kind in a trace; of a long conversation not all need be read for it."""
+        query = select(cognition_events).where(cognition_events.c.trace == trace_id, cognition_events.c.event == event)
+        with self._database.read() as connection:
+            row = connection.execute(query.order_by(cognition_events.c.id.desc()).limit(1)).first()
+        return CognitionEvent(row.id, row.trace, row.event, json.loads(row.data), records.moment(row.created_at, self._zone())) if row is not None else None
+
     def events(self, trace_id: str | None = None, *, event: str | None = None) -> list[CognitionEvent]:
         """Events, oldest first; of all traces when ``trace_id`` is ``None``."""
         query = select(cognition_events).order_by(cognition_events.c.id)

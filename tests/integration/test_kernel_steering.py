@@ -119,7 +119,18 @@ def test_flush_and_compact_on_demand(kernel, folder):
     compacted = kernel.run("%agent compact")
     assert compacted.status == "ok", compacted.text
     assert "context:" in compacted.text
+    assert re.search(
+        r"Compaction 1 of 1 \(messages 1 to \d+, .*\): \d+ of \d+ items \(\d+%\) stand in summary, memory or view\.", kernel.run("%memory audit").text
+    )
+    assert re.search(r"audit of the last compaction +\d+% still there", kernel.run("%budget").text)
     say(kernel, "How many rows are there?")
+
+
+def test_audit_says_so_where_nothing_was_compacted(kernel):
+    kernel.run("%agent new")
+    say(kernel, "Load data.csv")
+    assert kernel.run("%memory audit").text == "Nothing was compacted in this conversation, so nothing was lost."
+    assert "zzzz" in kernel.run("%memory audit zzzz").error
 
 
 def test_export_writes_three_forms_and_never_over_a_file_by_itself(kernel, folder):

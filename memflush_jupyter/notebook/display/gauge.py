@@ -71,6 +71,8 @@ def describe(budget: Budget) -> str:
         parts.append(f"${budget.cost_usd:.2f}")
     if budget.compactions:
         parts.append(f"compacted {budget.compactions}×")
+    if budget.audit_score is not None:
+        parts.append(f"audit {budget.audit_score:.0%}")
     if budget.last_flush:
         parts.append(f"last flush: {budget.last_flush}")
     return " · ".join(parts)
@@ -89,6 +91,8 @@ def figures(budget: Budget) -> list[tuple[str, str]]:
         ("compactions", f"{budget.compactions:,}"),
         ("last flush", budget.last_flush or "none yet"),
     ]
+    if budget.audit_score is not None:
+        rows.append(("audit of the last compaction", f"{budget.audit_score:.0%} still there"))
     if budget.shortened:
         rows.append(("tool results sent shorter", f"{budget.shortened:,} (saves {budget.shortened_tokens:,})"))
     if budget.cached_share is not None:

@@ -16,6 +16,7 @@ _ABOUT = {
     "list": "lists the memory files",
     "show": "shows a memory file, or all that is small",
     "search": "searches messages and notes of this memory",
+    "audit": "says what the compactions of a conversation lost, and where it was said",
     "forget": "removes lines from files, index and history, after a list and a yes",
 }
 
@@ -60,6 +61,8 @@ def parsers() -> dict[str, Parser]:
     made["show"].add_argument("file", nargs="?", help="a memory file such as MEMORY.md; default: all")
     made["search"].add_argument("words", nargs="+", help="what to look for")
     made["search"].add_argument("-n", type=count, default=10, metavar="N", help="how many, at most")
+    made["audit"].add_argument("trace", nargs="?", default="", help="a conversation's id; default: the present one")
+    made["audit"].add_argument("--all", action="store_true", help="each compaction, not only the last")
     made["forget"].add_argument("what", nargs="+", help="a line (taste.md:12), a note (mf:8f2c), /REGEX/, or words that stand in it")
     made["forget"].add_argument("--yes", action="store_true", help="do not ask")
     return made
@@ -74,9 +77,10 @@ def cell_parser() -> Parser:
 
 def _command(name: str) -> Callable[[Session, argparse.Namespace], Bundle | list[Bundle] | None]:
     def call(session: Session, given: argparse.Namespace) -> Bundle | list[Bundle] | None:
-        from memflush_jupyter.notebook import remembering
+        from memflush_jupyter.notebook import audited, remembering
 
-        result: Bundle | list[Bundle] | None = getattr(remembering, f"do_{name}")(session, given)
+        room = audited if name == "audit" else remembering
+        result: Bundle | list[Bundle] | None = getattr(room, f"do_{name}")(session, given)
         return result
 
     return call

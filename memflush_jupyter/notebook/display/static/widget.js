@@ -100,7 +100,7 @@ function facts(data) {
     ["Compacted away", data.pruned.messages ? `${number(data.pruned.messages)} messages, ${number(data.pruned.tokens)} tokens` : "nothing"],
     ["Sent shorter", data.shortened.results ? `${number(data.shortened.results)} results, ${number(data.shortened.tokens)} tokens less` : "nothing"],
     ["Recalled", data.recalled ? `${number(data.recalled)} passages` : "nothing"],
-    ["Audit", data.audit_score === null ? "not audited" : data.audit_score.toFixed(2)],
+    ["Audit", data.audit_score === null ? "nothing yet" : `${Math.round(data.audit_score * 100)}% still there`],
   ];
 }
 
