@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import difflib
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from memflush_jupyter.agent.frame import vision_filter
@@ -23,6 +23,18 @@ if TYPE_CHECKING:
 
 INTERRUPTED = "Interrupted by the person: this call did not finish."
 CUT_OFF = "This call was cut off before it was complete, so it was not run. Call again, with a shorter input if it was long."
+
+
+@dataclass(slots=True)
+class _Word:
+    """What was decided about one call, kept apart from its result: it holds also where the tool then fails or is interrupted."""
+
+    decision: Decision = ""
+    ran: dict[str, Any] | None = None
+
+    def put_on(self, result: ToolResult) -> ToolResult:
+        """The result with the decision, and for an edited call with what ran in its place."""
+        return replace(result, content=[*_told_edited(self.ran), *result.content], decision=self.decision, ran=self.ran)
 
 
 class CallRunner:
@@ -52,10 +64,11 @@ class CallRunner:
         interrupted and the answers so far are attached to the ``CancelledError`` as its only argument, so that nothing done is lost.
         """
         results: dict[int, Block] = {}
+        words = [_Word() for _ in calls]
 
         async def answer(index: int) -> None:
             origin = ToolCall(calls[index]["id"], trace, sequence, cell_id, vision)
-            results[index] = self._answer(calls[index], await self._one(calls[index], origin, trusted=trusted), vision=vision)
+            results[index] = self._answer(calls[index], await self._one(calls[index], origin, words[index], trusted=trusted), vision=vision)
 
         try:
             for group in self._groups(calls):
@@ -66,7 +79,8 @@ class CallRunner:
                 else:
                     await asyncio.gather(*(answer(index) for index in group))
         except (asyncio.CancelledError, KeyboardInterrupt) as error:
-            answered = [results.get(index) or self._answer(call, text_result(INTERRUPTED, is_error=True), vision=vision) for index, call in enumerate(calls)]
+            unfinished = text_result(INTERRUPTED, is_error=True)
+            answered = [results.get(index) or self._answer(call, words[index].put_on(unfinished), vision=vision) for index, call in enumerate(calls)]
             raise asyncio.CancelledError(answered) from error
         return [results[index] for index in range(len(calls))]
 
@@ -83,12 +97,12 @@ class CallRunner:
             together = parallel
         return groups
 
-    async def _one(self, call: Block, origin: ToolCall, *, trusted: bool) -> ToolResult:
+    async def _one(self, call: Block, origin: ToolCall, word: _Word, *, trusted: bool) -> ToolResult:
         if not trusted:
             return text_result(CUT_OFF, is_error=True)
         name = call["name"]
         try:
-            return await self._run(self._find(name), call["input"], origin)
+            return word.put_on(await self._run(self._find(name), call["input"], origin, word))
         except TimeoutError:
             sentence = (
                 f"{name} did not finish within tool_timeout_s = {self._timeout_s:g} seconds and was stopped." if self._timeout_s else f"{name} timed out."
@@ -97,7 +111,7 @@ class CallRunner:
             sentence = str(error)
         except Exception as error:  # noqa: BLE001 - a tool's fault is the model's to read, never the kernel's to show
             sentence = f"{name} failed: {type(error).__name__}: {error}"
-        return text_result(sentence, is_error=True)
+        return word.put_on(text_result(sentence, is_error=True))
 
     def _find(self, name: str) -> Tool:
         tool = self._tools.get(name)
@@ -107,24 +121,23 @@ class CallRunner:
             raise ToolInputError(f"There is no tool {name!r}; there are {', '.join(self._tools)}.{hint}")
         return tool
 
-    async def _run(self, tool: Tool, given: Any, origin: ToolCall) -> ToolResult:
-        checked, edited = check_input(tool, given), None
-        decision: Decision = ""
+    async def _run(self, tool: Tool, given: Any, origin: ToolCall, word: _Word) -> ToolResult:
+        checked = check_input(tool, given)
         if tool.approval:
             self._emit(PhaseChanged("approval"))
             approval = await self._approver.decide(tool, checked)
             if not approval.allowed:
-                refused = text_result(approval.reason or f"The person did not allow {tool.name}.", is_error=True)
-                return replace(refused, decision="declined" if approval.asked else "not run")
-            decision = "approved" if approval.asked else ""
+                word.decision = "declined" if approval.asked else "not run"
+                return text_result(approval.reason or f"The person did not allow {tool.name}.", is_error=True)
             if approval.input is not None:
-                decision, edited = "edited", check_input(tool, approval.input)
-                checked = edited
+                checked = check_input(tool, approval.input)
+                word.decision, word.ran = "edited", checked
+            elif approval.asked:
+                word.decision = "approved"
         self._emit(PhaseChanged("tools"))
         # A tool that runs code on this loop's thread keeps the time itself: a timeout of the loop does not reach what holds it up.
         limit = None if getattr(tool, "keeps_time", False) else self._timeout_s
-        result = await asyncio.wait_for(tool.run(checked, origin), limit)
-        return replace(result, content=[*_told_edited(edited), *result.content], decision=decision, ran=edited)
+        return await asyncio.wait_for(tool.run(checked, origin), limit)
 
     def _answer(self, call: Block, result: ToolResult, *, vision: bool) -> Block:
         self._renew()  # the code may have set a key in the environment

@@ -95,6 +95,42 @@ async def test_a_denied_call_says_why_and_an_edited_one_runs_as_edited():
     assert [block["text"] for block in edited["content"]] == ["[The person edited this call before it ran. What ran:]\nedited\n[What it gave:]", "edited"]
 
 
+class Person:
+    def __init__(self, given):
+        self.given = given
+
+    async def decide(self, tool, given):
+        return Approval(allowed=True, input=self.given, asked=True)
+
+
+@pytest.mark.parametrize(("given", "decision", "ran"), [(None, "approved", "1"), ({"code": "edited"}, "edited", "edited")])
+@pytest.mark.parametrize("end", ["raises", "too long", "interrupted"])
+async def test_the_person_s_word_is_kept_where_the_tool_then_fails_or_is_interrupted(given, decision, ran, end):
+    """P6, P10: the line in the cell and the model still say what was decided and what ran."""
+    begun = asyncio.Event()
+
+    async def work(code):
+        begun.set()
+        if end == "raises":
+            raise ValueError(code)
+        await asyncio.sleep(30)
+
+    events = []
+    limit = 0.05 if end == "too long" else None
+    task = asyncio.ensure_future(run([Probe("probe", work, approval=True)], [call("probe")], approver=Person(given), timeout_s=limit, events=events))
+    await begun.wait()
+    if end == "interrupted":
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError) as caught:
+            await task
+        ((block,),) = caught.value.args
+    else:
+        (block,) = await task
+    (finished,) = [event for event in events if isinstance(event, ToolFinished)]
+    assert (finished.decision, finished.input["code"], finished.is_error, block["is_error"]) == (decision, ran, True, True)
+    assert said(block).startswith("[The person edited this call") == (decision == "edited")
+
+
 async def test_an_interrupt_keeps_what_is_done_also_within_a_parallel_group():
     """P10: one answer a call; nothing done is lost."""
     done = asyncio.Event()
