@@ -122,7 +122,8 @@ async def ask(client: ModelClient, request: ModelRequest, patience: Patience) ->
             quiet = 0.0 if heard.is_set() else quiet + tick
             heard.clear()
             if quiet > patience.silence_s:
-                raise ModelError(f"The model said nothing for {patience.silence_s:g} seconds.", kind="timeout")
+                said = f"The model said nothing for {patience.silence_s:g} seconds; a slow server needs a higher MemFlush.flush_timeout_s."
+                raise ModelError(said, kind="timeout")
             if patience.spent_s > patience.total_s:
                 raise ModelError(f"The model did not finish within {patience.total_s:g} seconds.", kind="timeout")
     finally:

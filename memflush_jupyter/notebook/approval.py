@@ -67,7 +67,7 @@ class AskPerson:
         changed = present if present != original else None
         if word in {"a", "always"} and changed is None:
             self._always.add(name)
-            return Approval(allowed=True, asked=True)
+            return Approval(allowed=True, asked=True, always=True)
         if word in {"y", "yes"}:
             return Approval(allowed=True, input=changed, asked=True)
         if word in {"", "n", "no", "a", "always"}:

@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 class SessionApprover:
     """What the runner asks; it hands on to the policy of the present turn, and first looks whether agent code changed anything."""
 
-    __slots__ = ("guard", "policy")
+    __slots__ = ("guard", "known", "policy")
 
     def __init__(self) -> None:
+        self.known: frozenset[str] = frozenset()
+        """What the person has always allowed; code that was left running may write into the session's list between turns."""
         self.policy: Approver | None = None
         self.guard: Safeguard | None = None
 
@@ -31,7 +33,9 @@ class SessionApprover:
             self.guard.check()
         approval = await (self.policy or Never()).decide(tool, input)
         if self.guard is not None:
-            self.guard.allowed()
+            if approval.always:
+                self.guard.allow(tool.name)
+            self.guard.check()  # code that was left running may have acted while the question was open
         return approval
 
 
@@ -46,12 +50,14 @@ class Safeguard:
         self._approver = session.approver
         self._policy = session.approver.policy
         self._always = session.always
-        self._allowed = frozenset(session.always)
+        self._allowed = self._approver.known = session.approver.known & session.always
         self._approver.guard = self
+        self.check()
 
-    def allowed(self) -> None:
-        """Note what the person allowed just now."""
-        self._allowed = frozenset(self._always)
+    def allow(self, name: str) -> None:
+        """Note what the person allowed just now: that tool, and no other that stands in the list by now."""
+        self._allowed |= {name}
+        self._approver.known = self._allowed
 
     def check(self) -> None:
         """Set back what agent code changed."""
@@ -62,9 +68,8 @@ class Safeguard:
         for name in self._config.take_back(self._held):
             self._tell(f"The agent's code changed MemFlush.{name}; only you can. It is {getattr(self._config, name)!r} again.")
         if self._changed():
-            session.approver, self._approver.policy, self._approver.guard = self._approver, self._policy, self
-            self._always.clear()
-            self._always.update(self._allowed)
+            session.approver, self._approver.policy, self._approver.guard, self._approver.known = self._approver, self._policy, self, self._allowed
+            self._always.intersection_update(self._allowed)
             session.always = self._always
             self._tell("The agent's code tried to approve itself; only you can. Approvals are as they were.")
 
@@ -80,5 +85,6 @@ class Safeguard:
             or approver.policy is not self._policy
             or approver.guard is not self
             or session.always is not self._always
-            or self._always != self._allowed
+            or not self._always <= self._allowed  # a tool that is gone is asked about again
+            or approver.known != self._allowed
         )

@@ -85,12 +85,16 @@ class Tool(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """A decision about one call. ``input`` replaces the call's input when the person edited it; ``asked``: a person decided just now."""
+    """A decision about one call. ``input`` replaces the call's input when the person edited it; ``asked``: a person decided just now.
+
+    ``always``: and said that this tool need not be asked about again.
+    """
 
     allowed: bool
     reason: str = ""
     input: dict[str, Any] | None = None
     asked: bool = False
+    always: bool = False
 
 
 class Approver(Protocol):

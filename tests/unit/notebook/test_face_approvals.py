@@ -162,6 +162,24 @@ def test_what_the_person_always_allows_in_a_turn_is_no_change_of_the_agent_s(ses
     assert (told, session.always) == ([], {"run_python"})
 
 
+@pytest.mark.parametrize("answer", ["n", "y", "a"])
+def test_what_code_left_running_allows_itself_while_a_question_is_open_is_set_back(session, monkeypatch, tmp_path, answer):
+    """The person's answer is about the tool in the question and no other."""
+
+    def meanwhile(_folder):
+        session.always.update({"run_python", "delete_everything"})
+        return answer
+
+    person = Person(monkeypatch, tmp_path, meanwhile)
+    session.approver.policy = AskPerson(person.ip, session.always, lambda *_: None)
+    told = []
+    guard = Safeguard(session, told.append)
+    assert asyncio.run(session.approver.decide(RunPython(None), CODE)).allowed is (answer != "n")
+    guard.end()
+    assert session.always == ({"run_python"} if answer == "a" else set())
+    assert told == ["The agent's code tried to approve itself; only you can. Approvals are as they were."]
+
+
 @pytest.mark.parametrize(
     ("decision", "is_error", "text", "line"),
     [
