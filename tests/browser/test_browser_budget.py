@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from memflush_jupyter.testing import FakeMessagesServer, Reply, ServedModel, rate_limited, text, thinking, tool_use
 from memflush_jupyter.testing.lab import NARROW, WIDE
 
 pytestmark = pytest.mark.browser
@@ -64,3 +65,42 @@ def test_the_dashboard_follows_turns_and_its_buttons_work(lab, folder, pictures,
         assert {"text/html", "text/plain"} <= set(live)
         assert "".join(figures["text/html"]).startswith("<details><summary>as of turn 1: context ")  # what does not follow says when it was so
         assert len(saved["cells"][1]["outputs"]) == 1
+
+
+def test_each_phase_of_a_turn_is_seen_while_it_lasts(lab, folder, pictures):
+    """What the dashboard says in each phase is what goes on, and nothing stays behind (C15)."""
+    words, code = "Some words of an answer. " * 30, "import asyncio\nawait asyncio.sleep(4)"
+    phases = {
+        "waiting": [Reply("done", delay_s=4)],
+        "thinking": [Reply([thinking("Let me see. " * 30), text("done")], event_delay_s=0.1, delta_chars=8)],
+        "streaming": [Reply(words, event_delay_s=0.1, delta_chars=12)],
+        "tools": [tool_use("run_python", {"code": code}), "done"],
+        "retrying": [rate_limited(4), "done"],
+    }
+    with FakeMessagesServer(models=[ServedModel("fake-model", 16_000, 4_000)]) as server:
+        setup = f"%load_ext memflush_jupyter\n%config MemFlush.base_url = {server.url!r}\n%config MemFlush.model = 'local/fake-model'"
+        setup += "\n%config MemFlush.approve = 'auto'\n%config MemFlush.keep_recent_tokens = 200"
+        cells = [setup, "%budget", "%%agent\nThe deadline is 14 March. " + "And so on. " * 400, "%%agent\nMore."]
+        with lab.open(f"{folder.name}/phases.ipynb", cells, size=WIDE) as nb:
+            nb.focus_mode()
+            nb.run(0)
+            nb.run(1)
+            for phase, answers in phases.items():
+                server.script(answers)
+                nb.start(2)
+                seen(nb, phase)
+                nb.screenshot(pictures / f"phase-{phase}.png", cell=1)
+                nb.wait(2)
+                seen(nb, "idle")
+            server.script(["done"])
+            nb.run(3)
+            for button, phase, mark in (("flush", "flushing", "[memory flush]"), ("compact", "compacting", "[summary]")):
+                server.script(lambda request, mark=mark: Reply("## Found\nWords.", delay_s=3) if mark in request.last_text else "NO_REPLY")
+                nb.page.locator(f"[data-do='{button}']").last.click()
+                seen(nb, phase)
+                nb.screenshot(pictures / f"phase-{phase}.png", cell=1)
+                seen(nb, "idle")
+
+
+def seen(nb, phase):
+    nb.page.locator(f".mf-phase[data-phase='{phase}']").last.wait_for(timeout=30_000)

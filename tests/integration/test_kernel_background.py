@@ -203,7 +203,7 @@ def test_unload_and_exit_do_not_wait_for_a_flush_that_hangs(tmp_path, kernel, se
 def test_an_error_nobody_expected_in_the_background_prints_nowhere_and_is_told_in_one_line(tmp_path, kernel, server):
     """P10: neither a traceback nor a log line lands in a cell of the person."""
     script(server, flush=saves(NOTE))
-    kernel.run("from memflush_jupyter.agent import room as _room\n_room.Flush = lambda *a: 1 / 0")
+    kernel.run("from memflush_jupyter.agent import side_run as _side\n_side.Flush = lambda *a: 1 / 0")
     kernel.run(f"%%agent\n{FILLER}", allow_stdin=True)
     quiet = kernel.run(LONG_CELL.format(seconds=2), allow_stdin=True)
     assert [output["text"] for output in quiet.outputs] == ["cell done\n"]

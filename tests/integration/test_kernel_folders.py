@@ -125,7 +125,7 @@ def test_memory_in_git_edited_elsewhere_and_forgotten_from(tmp_path, environment
         assert "zebra" not in str([request.body for request in server.requests[-1:]]).lower()
         assert "zebra" not in kernel.run("%memory search zebra phone").text.replace("search zebra", "").lower()
         assert "[forgotten]" in kernel.run("%agent show 1").text
-        trace = re.search(r"(\w{8}) +\S+ \S+ +\d+ +\S+ +Hello", kernel.run("%agent list").text)
+        trace = re.search(r"(\w{8}) +\S+ \S+ +\d+ +\S+ +Hello", kernel.run("%agent list", allow_stdin=True).text)
         assert trace, kernel.run("%agent list").text
         assert "quokka" in raw(memory / ".memflush")
         assert "Deleted" in kernel.run(f"%agent delete {trace.group(1)} --yes").text

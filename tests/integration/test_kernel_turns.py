@@ -115,7 +115,7 @@ def test_restart_begins_afresh_and_resume_goes_on(kernel):
     kernel.restart()
     kernel.run("%load_ext memflush_jupyter")
     assert kernel.run("%agent status").text.count("none yet") == 1
-    resumed = kernel.run("%agent resume")
+    resumed = kernel.run("%agent resume", allow_stdin=True)
     assert re.search(r"Going on with \w+ “Load data.csv and plot.*”: 1 turn", resumed.text)
     assert "Load data.csv and plot" in kernel.run("%agent show").text
     kernel.run("%agent rewind")
