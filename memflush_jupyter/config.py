@@ -140,10 +140,11 @@ class MemFlush(Settings):
     flush_max_failures = Int(3, min=1, help="Failures in one compaction cycle after which no more flushes are tried.").tag(config=True)
 
     # -- knowledge from work -------------------------------------------------------------------------------------------
-    extraction = Bool(True, help="Before messages leave the context, ask what was found out that is of use elsewhere, and keep it as knowledge.").tag(
-        config=True, group="Learning from work (side branches)"
-    )
-    completion_extraction = Bool(True, help="Ask the same, by another prompt, when a goal is done or a conversation has ended.").tag(config=True)
+    extraction = Bool(
+        True,
+        help="Before messages leave the context, ask what was found out that is of use elsewhere; only where the agent has a tool `upload_knowledge`.",
+    ).tag(config=True, group="Learning from work (side branches)")
+    completion_extraction = Bool(True, help="Ask the same, by another prompt, when a goal is done.").tag(config=True)
     fuse_side_branches = Bool(True, help="Ask for flush, extraction and evaluation in one request. False: each in its own.").tag(config=True)
     extraction_max_rounds = Int(3, min=1, help="Model calls in one extraction of its own, at most.").tag(config=True)
     extraction_total_timeout_s = Float(120.0, min=0.001, help="Seconds an extraction of its own may take in all.").tag(config=True)

@@ -29,6 +29,9 @@ TOOL_NAME = re.compile(r"^[a-zA-Z0-9_-]{1,128}$")
 CUT = "The reply was cut off: the server closed the stream before the message was complete."
 NO_STOP = "The reply has no stop reason, so it may be incomplete."
 
+MOST_TOKENS = 20_000_000
+"""No request has more: what a server reports beyond it, or below zero, measures nothing, and the estimate counts."""
+
 
 @dataclass
 class _Open:
@@ -201,7 +204,7 @@ class ReplyBuilder:
             return
         for name, value in usage.items():
             # Usage in a message_delta is cumulative; servers that only know part of it send zeros for the rest.
-            if isinstance(value, int) and (value or name not in self._usage):
+            if type(value) is int and 0 <= value <= MOST_TOKENS and (value or name not in self._usage):
                 self._usage[name] = value
 
     def _measured(self) -> Usage:

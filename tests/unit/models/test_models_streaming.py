@@ -280,3 +280,12 @@ def test_event_without_its_closing_line_is_not_handed_out() -> None:
 
 def test_bytes_that_are_not_utf8_do_not_break_the_stream() -> None:
     assert EventDecoder().feed(b"data: \xff\n\n") == [("", "\ufffd")]
+
+
+@pytest.mark.parametrize("absurd", [-5, 10**18, True, 1e18, "12", None])
+def test_absurd_usage_measures_nothing(absurd: Any) -> None:
+    """A4: one such number would look like a full window, or hide one."""
+    start = {"type": "message_start", "message": {"model": "m-1", "usage": {"input_tokens": absurd, "cache_read_input_tokens": 5}}}
+    delta = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": absurd}}
+    _, reply, _ = build(start, *text_block(0, "hi"), delta, STOP)
+    assert (reply.usage.input, reply.usage.cache_read, reply.usage.output) == (0, 5, 0)
