@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from memflush_jupyter.trace.store import TraceStore
 
 EVENT = "compaction"
-LONGEST_MEMORY = 400_000
+LONGEST_MEMORY = 60_000
 """Characters of memory files that are looked through, the newest files first: the look may not hold a turn up."""
 
 _log = logging.getLogger("memflush_jupyter")
@@ -39,7 +39,7 @@ def _memory(parts: AgentParts) -> str:
     left = LONGEST_MEMORY
     for name in sorted(folder.names(), reverse=True):
         try:
-            text = "\n".join(daily.note_text(line) or line for line in folder.read(name)[:left].splitlines())
+            text = "\n".join(daily.note_text(line) or line for line in folder.read(name)[-left:].splitlines())
         except MemflushError:  # one that may not be read holds nothing
             continue
         texts.append(text)
