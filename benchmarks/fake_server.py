@@ -33,7 +33,7 @@ class _Quick(MessagesService):
         return []
 
     def answer(self, seen: SeenRequest, turns: list[Any]) -> Reply | Refuse | Drop:  # noqa: ARG002 - as above
-        answer = self._with_ids(as_reply(self._next(seen)))
+        answer = self._issue(as_reply(self._next(seen)), str(seen.body["model"]))
         size = sum(len(json.dumps(seen.body.get(part, ""))) for part in ("system", "tools", "messages"))
         seen.usage = replace(Usage(), input=size // _BYTES_PER_TOKEN, output=80)
         return answer
