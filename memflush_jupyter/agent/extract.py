@@ -84,7 +84,7 @@ def record(parts: AgentParts, trace: str, uploads: Sequence[Upload], messages: S
         key = upload_key(trace, upload)
         payload = {
             "title": upload.title, "body": upload.body, "kind": upload.kind, "tags": list(upload.tags), "trace": trace, "sequence": sequence,
-            "scope": "user", "identity": parts.identity,
+            "origin": origin, "scope": "user", "identity": parts.identity,
         }  # fmt: skip
         outbox.queue(parts.store, "upload", payload, key=key, trace=trace)
         listed.append({"title": upload.title, "kind": upload.kind, "sequence": sequence, "origin": origin, "key": key})

@@ -16,8 +16,15 @@ AT_ONCE: Final = 100
 """Parcels that one delivery takes along."""
 
 
+class RefusedError(MemflushError):
+    """The hub is there and will never take this parcel; the sentence says why."""
+
+
 class Hub(Protocol):
-    """What a delivery needs of the hub. Both may be called again with the same ``key``, and then change nothing."""
+    """What a delivery needs of the hub. Both may be called again with the same ``key``, and then change nothing.
+
+    They raise ``RefusedError`` for a parcel that can never be taken, and another ``MemflushError`` where the hub is away.
+    """
 
     def upload(self, *, key: str, **finding: Any) -> object:
         """Take a finding."""
@@ -30,10 +37,11 @@ class Hub(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """How a delivery went: ``done`` parcels arrived; ``failure`` says why the next one did not."""
+    """How a delivery went: ``done`` parcels arrived, ``refused`` never will; ``failure`` says why the next one has to wait."""
 
     done: int = 0
     failure: str = ""
+    refused: int = 0
 
 
 def queue(store: TraceStore, kind: Kind, payload: dict[str, Any], *, key: str, trace: str) -> bool:
@@ -42,17 +50,21 @@ def queue(store: TraceStore, kind: Kind, payload: dict[str, Any], *, key: str, t
 
 
 def deliver(store: TraceStore, hub: Hub) -> Delivered:
-    """Deliver what waits, in its order. The first that cannot be delivered ends it: the hub is away, and all that waits stays.
+    """Deliver what waits, in its order. A hub that is away ends it, and all that waits stays; what it refuses blocks nothing behind it.
 
     A kill between the hub's write and the mark has the parcel delivered again; by its key the hub knows it.
     """
-    done = 0
+    done = refused = 0
     for parcel in store.to_deliver(limit=AT_ONCE):
         try:
             (hub.upload if parcel.kind == "upload" else hub.verdict)(key=parcel.key, **parcel.payload)
+        except RefusedError as error:
+            store.refused(parcel.number, str(error))
+            refused += 1
         except MemflushError as error:
             store.not_delivered(parcel.number, str(error))
-            return Delivered(done, str(error))
-        store.delivered(parcel.number)
-        done += 1
-    return Delivered(done)
+            return Delivered(done, str(error), refused)
+        else:
+            store.delivered(parcel.number)
+            done += 1
+    return Delivered(done, "", refused)

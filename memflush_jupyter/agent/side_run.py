@@ -200,11 +200,14 @@ class SideRun:
         evaluate.record(self._store, job.trace, self._parts.identity, given, trigger="end", by="host")
 
     def _failed(self, rows: Sequence[SideRow], job: SideJob, trigger: Trigger, reason: str) -> None:
-        """A request that did not come back: each of its branches counts the failure alone; after the last try the reason stays on record."""
+        """A request that did not come back: each of its branches counts the failure alone; after the last try the reason stays on record.
+
+        Where the store cannot be written the rows stay as they are, open for another try: nothing may be raised into the turn (P2).
+        """
         said = self._parts.redact(reason)[:600]
         for row in rows:
             state = after_failure(row.attempts + 1)
-            with self._store.together():
+            with contextlib.suppress(MemflushError), self._store.together():
                 if not self._store.end_side(row, state, said) or row.branch == "flush":
                     continue
                 event = "extraction" if row.branch == "extraction" else "evaluation"

@@ -166,21 +166,27 @@ def _guarded(ip: Any, interrupts: Interrupts) -> Iterator[None]:
             really_exit(status)
         refuse_exit()
 
-    captured = ip.getoutput
+    captured, run = ip.getoutput, ip.system
 
-    def getoutput(command: str, split: bool = True, depth: int = 0) -> Any:
-        # It swallows KeyboardInterrupt; the code after it must not go on.
+    def stopped(command: Callable[[], Any]) -> Any:
+        # IPython's own ways of running a command swallow KeyboardInterrupt; the code after it must not go on.
         try:
-            return captured(command, split=split, depth=depth + 1)
+            return command()
         finally:
             if interrupts.requested or interrupts.timed_out:
                 raise KeyboardInterrupt
+
+    def getoutput(command: str, split: bool = True, depth: int = 0) -> Any:
+        return stopped(lambda: captured(command, split=split, depth=depth + 3))
+
+    def system(command: str) -> Any:
+        return stopped(lambda: run(command))
 
     with (
         patch.object(ip, "_showtraceback", lambda *_: None),
         patch.object(ip, "showtraceback", lambda *_, **__: None),  # of a deep recursion it would be worked out for many seconds
         patch.object(ip, "ask_exit", refuse_exit),
-        patch.object(ip, "system", partial(run_line, ip) if os.name == "posix" else ip.system),
+        patch.object(ip, "system", partial(run_line, ip) if os.name == "posix" else system),
         patch.object(ip, "getoutput", getoutput),
         patch.object(builtins, "input", refuse_input),
         patch.object(getpass, "getpass", refuse_input),

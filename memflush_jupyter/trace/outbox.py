@@ -55,6 +55,10 @@ class Outbox(StoreBase):
         """A parcel could not be delivered this time; it stays."""
         self._mark(number, attempts=outbox.c.attempts + 1, last_error=self._clean.text(reason)[:600])
 
+    def refused(self, number: int, reason: str) -> None:
+        """A parcel will never be taken: it waits no longer, and the reason stays on record."""
+        self._mark(number, delivered_at=self._now(), last_error=self._clean.text(reason)[:600])
+
     def _mark(self, number: int, **values: Any) -> None:
         with self._database.write() as connection:
             connection.execute(update(outbox).where(outbox.c.number == number).values(**values))

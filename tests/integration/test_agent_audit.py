@@ -6,6 +6,7 @@ import pytest
 
 from memflush_jupyter.agent import auditing, compress
 from memflush_jupyter.events import BudgetChanged, CompactionEnd
+from memflush_jupyter.memory import wording
 from memflush_jupyter.testing.agents import AgentHarness
 
 FILLER = "The weather is nice and nothing of importance happens here. " * 60
@@ -100,3 +101,14 @@ async def test_record_and_summary_are_one_transaction(tmp_path, monkeypatch):
             await room.compact("manual")
         assert [message.sequence for message in store.path(agent.trace_id)] == before
         assert store.trace(agent.trace_id).compaction_count == 0
+
+
+async def test_what_is_forgotten_is_gone_from_the_record_of_an_audit_too(tmp_path):
+    """G9"""
+    async with AgentHarness(tmp_path, window=16_000, keep_recent_tokens=400, flush_floor=False) as agent:
+        agent.server.script(script("## Done and found\nWords were said."))
+        data = await compacted(agent, "Never tell anybody about Wilhelmina Okafor and her 4,201.75 g.")
+        assert "Wilhelmina" in str(data["audit"]["missing"])
+        rewrite, hint = wording.rewriter("Wilhelmina", [])
+        agent.workspace.store.scrub(rewrite, hint=hint)
+        assert "Wilhelmina" not in str(auditing.audits(agent.workspace.store, agent.trace_id))

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from memflush_jupyter.agent import compress
+from memflush_jupyter.errors import TraceError
 from memflush_jupyter.testing import Refuse, Reply, tool_use
 from memflush_jupyter.testing.agents import AgentHarness, ScriptedTool
 
@@ -59,6 +60,7 @@ async def test_one_request_saves_notes_findings_and_verdicts(tmp_path):
         assert "The deadline is 14 March." in agent.memory_text
         kinds = {parcel.kind: parcel.payload for parcel in store.to_deliver(limit=10)}
         assert kinds["upload"]["title"] == "Gaps at noon"
+        assert kinds["upload"]["origin"] == "user", "who said it goes along: what rests on a tool's output must wait for a person (P8)"
         assert kinds["verdict"]["entry"] == "k1"
         assert "noon" in store.message(agent.trace_id, kinds["upload"]["sequence"]).text, "a finding names the message it rests on"
         assert {row.branch: row.state for row in store.sides(agent.trace_id)} == dict.fromkeys(["flush", "extraction", "knowledge_eval", "compression"], "done")
@@ -112,3 +114,26 @@ async def test_without_the_tools_nothing_of_it_runs(tmp_path):
         requests = await compacted(agent, Reply([NOTE]))
         assert all("[side work]" not in json.dumps(request.messages) for request in requests)
         assert {row.branch for row in agent.workspace.store.sides(agent.trace_id)} <= {"flush", "compression"}
+
+
+async def test_a_queue_that_cannot_be_written_raises_nothing_and_later_all_is_saved(tmp_path, monkeypatch):
+    """P2: the flush failed, the messages stay uncovered, and nothing of it counts as done."""
+    async with harness(tmp_path) as agent:
+        store = agent.workspace.store
+        agent.server.script(lambda request: Reply([NOTE]) if is_side(request) else "ok")
+        await agent.say("The deadline is 14 March.")
+
+        def full(*_args, **_more):
+            raise TraceError("The disk is full.")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(type(store), "begin_sides", full)
+            patch.setattr(type(store), "end_side", full)
+            result = await (await agent.runner.room(agent.events.append)).flush_now()
+        assert result is not None
+        assert result.outcome == "failed"
+        assert store.trace(agent.trace_id).flushed_through is None
+        again = await (await agent.runner.room(agent.events.append)).flush_now()
+        assert again is not None
+        assert again.outcome == "saved"
+        assert agent.memory_text.count("The deadline is 14 March.") == 1

@@ -89,6 +89,8 @@ def test_run_python_shows_tables_only_when_asked_to(kernel):
 def test_run_python_takes_cell_syntax(kernel):
     assert tool(kernel, "import asyncio\nawait asyncio.sleep(0)\nprint(1)")[0]["text"] == "1\n"
     assert tool(kernel, "!echo from the shell")[0]["text"].strip() == "from the shell"
+    local = "def look():\n    word = 'local'\n    !echo {word} one\n    found = !echo {word} two\n    return list(found)\nlook()"
+    assert tool(kernel, local)[0]["text"].split() == ["local", "one", "['local", "two']"], "names of a function are filled in as in a cell"
     assert tool(kernel, "%config InlineBackend.close_figures")[0]["error"] is False
     assert tool(kernel, "```python\nprint(2)\n```")[0]["text"] == "2\n"
 

@@ -169,6 +169,22 @@ def test_an_absent_hub_loses_nothing_and_the_reason_is_kept(store, trace):
     assert outbox.deliver(store, hub).done == 1
 
 
+def test_what_the_hub_refuses_is_on_record_and_blocks_nothing_behind_it(store, trace):
+    class Strict(Hub):
+        def upload(self, *, key, **finding):
+            if finding["title"] == "bad":
+                raise outbox.RefusedError("A title is missing.")
+            super().upload(key=key, **finding)
+
+    hub = Strict()
+    for key, title in (("1", "bad"), ("2", "good"), ("3", "bad")):
+        outbox.queue(store, "upload", {"title": title}, key=key, trace=trace)
+    assert outbox.deliver(store, hub) == outbox.Delivered(1, "", 2)
+    assert list(hub.taken) == ["2"]
+    assert store.to_deliver(limit=10) == [], "it is not asked again"
+    assert not outbox.queue(store, "upload", {"title": "bad"}, key="1", trace=trace)
+
+
 def test_a_parcel_and_its_effect_are_one_transaction(store, trace):
     """P4"""
 
