@@ -157,7 +157,8 @@ class Held:
             at = text.find(words)
             while at >= 0:
                 before, after = text[max(0, at - 1) : at], text[at + len(words) : at + len(words) + 2]
-                if not (before.isalnum() or before in _JOINS) and not after[:1].isalnum() and not (after[:1] in _JOINS and after[1:].isdigit()):
+                joined = after[:1].isalnum() or (after[:1] in _JOINS and after[1:].isdigit()) or (after[:1] == "/" and after[1:].isalpha())
+                if not joined and not before.isalnum() and before not in _JOINS:
                     return True
                 at = text.find(words, at + 1)
         return False

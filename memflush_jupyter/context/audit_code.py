@@ -13,7 +13,7 @@ _EXTENSIONS = (
     "csv|tsv|txt|json|jsonl|ndjson|parquet|feather|arrow|xlsx?|ods|hdf5?|h5|nc|zarr|sqlite3?|db|duckdb|sql|pkl|pickle|joblib|npy|npz|mat|rds|rda|sav|dta|sas7bdat"
     "|ya?ml|toml|ini|cfg|env|md|rst|tex|bib|docx?|pptx?|pdf|html?|xml|svg|png|jpe?g|gif|tiff?|webp|bmp|geojson|shp|gpkg|kml|ipynb|py|r|rmd|jl|sh|bat|zip|gz|tar|7z|bz2|log|wav|mp3|mp4|fasta|fastq|vcf|bam"
 )
-_FILE = re.compile(rf"\.(?:{_EXTENSIONS})(?![\w])(?!\()", re.IGNORECASE)
+_FILE = re.compile(rf"(?:\.(?:{_EXTENSIONS}))+(?![\w])(?!\()", re.IGNORECASE)
 _IN_PATH = frozenset("._-@%+/\\~:")
 _URL = re.compile(r"\b(?:https?|s3|gs|ftp)://[^\s<>\"'`)\]，。；、]+[^\s<>\"'`)\].,;:!?，。；、]")
 _FOLDER = re.compile(r"(?<![\w/.:<])(?:~|\.{1,2}|[A-Za-z]:)?[/\\](?:[\w.@+-]+[/\\])*[\w.@+-]*\w[/\\]?(?![\w(])|(?<![\w/.:<])(?:[\w.@-]+/)+(?=[\s`\"',;)]|$)")
@@ -82,7 +82,7 @@ def spoken_names(text: str, variables: set[str]) -> Iterator[Named]:
         for match in _TICKED.finditer(text):
             word = match[1].strip()
             if _PLAIN.fullmatch(word) and word.lower() not in _THROWAWAY and len(word) > 1:
-                yield Named("variable" if word in variables else "column", word, match.start(1))
+                yield Named("variable" if word in variables else "column", word, match.start(1) + match[1].index(word))
     if "_" in text:
         for match in _SNAKE.finditer(text):
             yield Named("variable" if match.group() in variables else "column", match.group(), match.start())

@@ -63,6 +63,7 @@ _BARE_YEAR = re.compile(rf"(?<![\w.,:/@#$€£+-])(?<!\d )(?P<y>{_YEAR})(?![\d.,
 _UNIT_CHARS = 28
 _DAYS, _MONTH_COUNT, _NOON = 31, 12, 12
 _CENTURY = 2000
+_QUARTER = 20
 _QUARTERS = {"一": 1, "二": 2, "三": 3, "四": 4}
 
 
@@ -147,8 +148,9 @@ def _numeric(text: str) -> Iterator[Moment]:
             readings = [(int(match["y3"]), int(match["m3"]), None)]
         else:
             quarter, its_year = (match["q1"] or match["q2"] or match["q3"]), (match["yq1"] or match["yq2"] or match["yq3"])
-            readings = [(int(its_year), 20 + int(quarter), None)]
-        yield from _moment(match, *((y, m, d) for y, m, d in readings if 1 <= m <= _MONTH_COUNT or m > 20))  # noqa: PLR2004 - a quarter
+            yield from _moment(match, (int(its_year), _QUARTER + int(quarter), None))
+            continue
+        yield from _moment(match, *((y, m, d) for y, m, d in readings if 1 <= m <= _MONTH_COUNT))
 
 
 def _named(text: str) -> Iterator[Moment]:
@@ -170,7 +172,7 @@ def _east(text: str) -> Iterator[Moment]:
         month = int(match["m1"]) if match["m1"] else None
         if match["q"]:
             mark = match["q"].removeprefix("第")[0]
-            month = 20 + _QUARTERS.get(mark, 0) if mark in _QUARTERS else 20 + int(mark)
+            month = _QUARTER + (_QUARTERS[mark] if mark in _QUARTERS else int(mark))
         if year is None and match["d1"] is None:
             continue  # a month alone, or a number of months
         yield from _moment(match, (int(year) if year else None, month, int(match["d1"]) if match["d1"] else None))

@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 _UPPER = "A-ZÀ-ÖØ-ÞĀĂĄĆĈĊČĎĐĒĔĖĘĚĜĞĠĢĤĦĨĪĬĮİĴĶĹĻĽĿŁŃŅŇŊŌŎŐŒŔŖŘŚŜŞŠŢŤŦŨŪŬŮŰŲŴŶŸŹŻŽȘȚΆΈ-ΏΑ-ΫЀ-Я"
 _WORD = rf"(?:(?:Dr|Mrs?|Ms|Prof|St|[{_UPPER}])\.|[{_UPPER}](?:[\w'’]|-(?=\w))*)"
 _RUN = re.compile(
-    rf"(?<![\w'’.@/\\$-]){_WORD}(?:[ \u00a0](?:(?:van|von|der|den|de|del|di|da|dos|du|la|le|bin|ibn|al|of|the|&|y|und)[ \u00a0]){{0,2}}{_WORD}|(?<=\.){_WORD})*"
+    rf"(?<![\w'’.@/\\$-]){_WORD}(?:[ \u00a0](?:(?:van|von|der|den|de|del|di|da|dos|du|la|le|bin|ibn|al|of|the|&|y)[ \u00a0]){{0,2}}{_WORD}|(?<=\.){_WORD})*"
 )
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;。！？…\n]|^\s*[-*+•#>|]+|\n\s*[-*+•#>|]+|\n\s*\d{1,2}[.)]|^\d{1,2}[.)])[\s\"'“‘(\[*_`]*$")
 _NOUNS_ARE_CAPITALS = re.compile(r"\b(?:und|der|das|dem|ist|nicht|wir|eine?|mit|für|auf|wird|sind|am|im|zum)\b")
 """Words of German: there every noun is a capital."""
 _TITLES = frozenset("mr mrs ms miss dr prof professor doctor sir madam herr frau mme m monsieur señor señora sr sra г-н г-жа".split())
 _PARTICLES = frozenset("van von der den de del di da dos du la le bin ibn al of the & y und".split())
+_ADDRESSED = frozenset("ask tell contact email call meet inform thank write consult".split())
 _LINKS = frozenset("of the & y und die der das ein eine le la les el los las un une il".split())
 _NOT_NAMES = frozenset(
     """
@@ -56,7 +57,7 @@ _HONOURED = re.compile(
     r"|(?:السيدة|السيد|الدكتورة|الدكتور|الأستاذ)\s+(?P<ar>[\u0621-\u064a]+(?:\s[\u0621-\u064a]+)?)|(?:श्रीमती|श्री|डॉ\.?|डॉक्टर)\s+(?P<hi>[\u0900-\u097f]+(?:\s[\u0900-\u097f]+)?)"
 )
 _NOT_PERSONS = re.compile(
-    r"[一二三四五六七八九十这那哪什么没有可以就都也不很最更]|方法|方案|方面|石头|高度|高效|高质|金额|白色|常见|常用|文件|文本|万元|任务|任何|时间|周末|周期|马上|余额|程序|程度|于是|何时|许多|温度|江苏|成本|和|同"
+    r"[一二三四五六七八九十这那哪什么没有可以就都也不很最更]|方法|方案|方面|石头|高度|高效|高质|金额|白色|常见|常用|文件|文本|万元|任务|任何|时间|周末|周期|马上|余额|程序|程度|于是|何时|许多|温度|江苏|成本|和|同|先生|女士|教授|博士|经理|老师|医生|主任|院士|总监"
 )
 
 
@@ -142,7 +143,7 @@ def _eastern(text: str) -> Iterator[Name]:
                 yield Name(found, (found,), start, whole=True)
 
 
-_BEFORE_ORGANISATION = re.compile(r"^.*(?:在|是|由|和|与|来自|为|给|的|到|向|了|去|于|把|被)(?=.{2})")
+_BEFORE_ORGANISATION = re.compile(r"^.*(?:在|是|由|和|与|来自|为|给|的|到|向|了|去|于|把|被|[这那某一]家|[这那]个|该|本)(?=.{2})")
 
 
 def _after_verb(found: str) -> str:
@@ -188,7 +189,15 @@ class NameIndex:
             if not text[at - 1 : at].isalnum() and not text[at + len(family) : at + len(family) + 1].isalnum():
                 before = _WORD_BEFORE.search(text, max(0, at - 24), at)
                 word = fold(before[1]) if before is not None else ""
-                if not word or word == first or (len(word) == 1 and word == first[0]) or word in _TITLES or word in ENGLISH or word in REQUEST_VERBS:
+                if (
+                    not word
+                    or word == first
+                    or (len(word) == 1 and word == first[0])
+                    or word in _TITLES
+                    or word in ENGLISH
+                    or word in REQUEST_VERBS
+                    or word in _ADDRESSED
+                ):
                     return True
             at = text.find(family, at + 1)
         return False

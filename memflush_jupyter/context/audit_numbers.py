@@ -29,8 +29,8 @@ _MOST_DIGITS = 60
 
 _NUMBER = re.compile(
     # It begins with a digit and only then looks back: so that most of a text is passed over quickly.
-    r"\d(?<![0-9A-Za-z_À-ɏ@#\\].)(?<!\d[:/.,].)(?:(?<=(?P<first>.)))(?P<rest>\d{0,2}(?P<sep>[,'’_\u00a0\u2009\u202f٬])\d{3}(?:(?P=sep)\d{3})*(?:[.٫]\d+)?"
-    r"|\d{0,2}(?:\.\d{3}){2,}(?:,\d+)?|\d*,\d{1,2}(?![\d,])|\d*(?:[.٫]\d+)?)"
+    r"\d(?<![0-9A-Za-z_À-ɏ@#\\].)(?<!\d[:/.,].)(?:(?<=(?P<first>.)))(?P<rest>\d{0,2}(?P<sep>[,'’_\u00a0\u2009\u202f٬])\d{3}(?:(?P=sep)\d{3})*(?:[.٫]\d+|(?<!,\d{3}),\d+)?"
+    r"|\d{0,2}(?:\.\d{3}){2,}(?:,\d+)?|\d{0,2}\.\d{3},\d+|\d*,\d{1,2}(?![\d,])|\d*(?:[.٫]\d+)?)"
     r"(?P<exponent>[eE][-+]?\d{1,3}(?!\w)| ?[×x·*] ?10(?:\^|\*\*)[-−]?\d{1,2})?"
     r"(?![.,:/]?\d)(?![A-Za-z]*[_\\=])"
 )
@@ -49,7 +49,7 @@ _SPELLED = re.compile(rf"(?:{'|'.join(sorted((word for word in _SPELLED_VALUES i
 _SPELLED_EAST = re.compile(_SPELLED.pattern + r"|[一二两三四五六七八九十](?<![一二两三四五六七八九十百千万几第每星期].)(?![一二三四五六七八九十百千万])")
 _REFERENCE = re.compile(
     r"(?:\b(?:line|lines|page|pages|pp?\.|figures?|fig\.|tables?|step|steps|cell|cells|section|chapter|version|seed|no\.|nr\.|number|round|message|option"
-    r"|question|item|attempt|error|code|status|python|row|index|issue|request|part|task|day|week|level|id)[ :=]*|第|\[\s*)$",
+    r"|question|item|attempt|error|code|status|python|row|index|issue|request|part|task|day|week|level|id)[ :=]*|第\s*|\[\s*)$",
     re.IGNORECASE,
 )
 
@@ -65,6 +65,8 @@ class Number:
     digits: int
     start: int
     spelled: bool = False
+    size: Decimal = Decimal(1)
+    """What one of its unit is in the base of the dimension."""
 
     @property
     def measured(self) -> bool:
@@ -123,7 +125,7 @@ def _read(match: re.Match[str], text: str) -> Iterator[Number]:
         value, place = value * size, place * size
     if sign in {"-", "−"}:
         value = -value
-    yield _number(text[start : end + unit.length].strip(), value, dimension, place, plain, start)
+    yield _number(text[start : end + unit.length].strip(), value, dimension, place, plain, start, size)
     if match["sep"] == "," and not unit.dimension and not symbol:
         for part in re.finditer(r"\d+(?:\.\d+)?", raw):  # it may have been a list
             yield _number(part.group(), Decimal(part.group()), "?", Decimal(1), part.group(), match.start() + part.start())
@@ -137,19 +139,19 @@ def _before(text: str, start: int) -> tuple[int, str, str, str]:
     return before.start(), (before["currency"] or before["after"] or "").strip(), before["sign"] or "", before["point"] or ""
 
 
-def _number(text: str, value: Decimal, dimension: str, place: Decimal, plain: str, start: int) -> Number:
+def _number(text: str, value: Decimal, dimension: str, place: Decimal, plain: str, start: int, size: Decimal = Decimal(1)) -> Number:
     digits = len(plain.replace(".", "").lstrip("0")) or 1
     if place == 1 and digits >= _LONG and plain.endswith("00"):
         place = Decimal(10) ** (len(plain) - len(plain.rstrip("0")))
-    return Number(text, value, dimension, place, digits, start)
+    return Number(text, value, dimension, place, digits, start, size=size)
 
 
 def _plain(raw: str, separator: str | None) -> str:
     """The digits as ``Decimal`` reads them."""
     raw = raw.replace("٫", ".")
     if separator:
-        return raw.replace(separator, "")
-    if raw.count(".") > 1:
+        return raw.replace(separator, "").replace(",", ".")
+    if raw.count(".") > 1 or ("." in raw and "," in raw):
         return raw.replace(".", "").replace(",", ".")
     return raw.replace(",", ".")
 
@@ -190,6 +192,8 @@ class NumberIndex:
             readings.append((number.value / 100, "fraction", number.place / 100))
         elif not number.dimension and number.place < 1 and abs(number.value) <= 1:
             readings.append((number.value * 100, "%", number.place * 100))
+        if number.size != 1:  # a table has the unit in its heading
+            readings.append((number.value / number.size, "bare", number.place / number.size))
         return any(self._near(number, *reading) for reading in readings) or self._as_word(number)
 
     def _near(self, number: Number, value: Decimal, dimension: str, place: Decimal) -> bool:
@@ -219,6 +223,8 @@ def _same_kind(number: Number, dimension: str, known: Number) -> bool:
     """Whether two numbers of the same size may be the same: equal units, or none where the digits alone tell enough."""
     if dimension == known.dimension:
         return True
+    if dimension == "bare":
+        return known.dimension == "" and number.digits >= _TELLING_DIGITS
     if dimension == "fraction":
         return known.dimension in {"", "?"} and known.place < 1
     if known.dimension == "%" or (dimension == "%" and number.dimension == "%"):

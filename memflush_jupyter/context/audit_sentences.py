@@ -29,7 +29,7 @@ SHARED: Final = 0.6
 """The share of a sentence's words that another must hold to say it again in other words."""
 
 _ASCII_WORD = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
-_OTHER_WORD = re.compile(rf"[{CJK_RANGE}]+|[^\W_a-z0-9{CJK_RANGE}][^\W_{CJK_RANGE}]*")
+_WORD = re.compile(rf"[{CJK_RANGE}]+|[^\W_{CJK_RANGE}]+(?:'[a-z]+)?")
 _CJK_FILLERS = "所有 全部 一律 统一 必须 务必 应该 应当 使用 采用 利用 每个 每张 每次 任何 需要 不要 不得 禁止 不能 不可 以后 今后 喜欢 偏好 决定".split()
 _CJK_STOP = re.compile("|".join(map(re.escape, sorted({*CJK, *_CJK_FILLERS}, key=len, reverse=True))))
 _LINE = re.compile(r"[^\n.!?。！？;；]+(?:\.(?=\w)[^\n.!?。！？;；]*)*")
@@ -73,15 +73,15 @@ def _counts(candidate: Candidate) -> bool:
 def stems(text: str) -> frozenset[str]:
     """What a sentence says, as stems of its telling words; of Chinese and its like pairs of characters."""
     lowered = text.lower()
-    found = {_telling(word) for word in _ASCII_WORD.findall(lowered)}
-    if not text.isascii():
-        for match in _OTHER_WORD.finditer(lowered):
-            word = match.group()
-            if "\u3040" <= word[0] <= "\ud7af" or word[0] >= "\uf900":
-                for run in _CJK_STOP.split(word):
-                    found.update(run[index : index + 2] for index in range(max(len(run) - 1, 1)) if run)
-            else:
-                found.add(_telling(word))
+    if text.isascii():
+        return frozenset(_telling(word) for word in _ASCII_WORD.findall(lowered)) - {""}
+    found: set[str] = set()
+    for word in _WORD.findall(lowered):
+        if "\u3040" <= word[0] <= "\ud7af" or word[0] >= "\uf900":
+            for run in _CJK_STOP.split(word):
+                found.update(run[index : index + 2] for index in range(max(len(run) - 1, 1)) if run)
+        else:
+            found.add(_telling(word))
     found.discard("")
     return frozenset(found)
 
@@ -120,14 +120,16 @@ class SentenceIndex:
             for number in self._at.get(one, ()):
                 counts[number] += 1
         negated = _NEGATED.search(text) is not None
-        return any(self._says(number, telling, dated=bool(dated), negated=negated) for number, _ in counts.most_common(_LOOKED_AT))
+        return any(self._says(number, telling, dated, negated=negated) for number, _ in counts.most_common(_LOOKED_AT))
 
-    def _says(self, number: int, telling: frozenset[str], *, dated: bool, negated: bool) -> bool:
+    def _says(self, number: int, telling: frozenset[str], dated: frozenset[str], *, negated: bool) -> bool:
         unit = self._units[number]
         after = self._units[number + 1] if number + 1 < len(self._units) else ""
         needed = SHARED * len(telling)
         for said_there in (unit, f"{unit} {after}"):
             dates, plain = _dated(said_there) if dated else (frozenset[str](), said_there)
+            if dates and not dates & dated:
+                continue  # it says another day
             if len(telling & (stems(plain) | dates)) >= needed and (not negated or _NEGATED.search(said_there)):
                 return True
         return False

@@ -107,3 +107,86 @@ def test_the_record_keeps_the_worst_first_and_counts_all():
     assert len(data["missing"]) == LISTED
     assert data["missing_total"] == data["checked"] == 1 + 2 * (LISTED + 20)
     assert data["score"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("body", "there", "held"),
+    [
+        ("It is 12.5 kg.", "x12.5 kg", False),
+        ("It is 12.5 kg.", "-12.5 kg", False),
+        ("It is 12.5 kg.", "12.5 kgs", True),  # another word for the unit, and three digits tell enough
+        ("It is 12 kg.", "12 kg/m", False),
+        ("It is 12 kg.", "(12 kg)", True),
+        ("It is 12 kg.", "112 kg, then 12 kg.", True),
+        ("It costs $12.", "US$12", True),
+        ("It is 12 kg.", "2.12 kg", False),
+    ],
+)
+def test_characters_that_belong_to_another_number_do_not_hold_it(body, there, held):
+    assert (missing(body, summary=there) == []) is held
+
+
+def test_the_score_is_the_share_that_is_still_held():
+    found = audit(said("It is 12.5 kg and 33.5 km and 77.5 mg and 99.5 ml."), summary="12.5 kg and 33.5 km and 77.5 mg")
+    assert (found.checked, len(found.missing), found.score) == (4, 1, 0.75)
+
+
+def test_what_was_written_back_afterwards_counts_as_held_in_the_record():
+    found = audit(said("It is 12.5 kg and 33.5 km and 77.5 mg and 99.5 ml.", sequence=3), summary="12.5 kg")
+    data = found.as_data(recovered=found.missing[:2])
+    assert (data["score"], data["score_before"], data["recovered"], data["missing_total"], data["checked"]) == (0.75, 0.25, 2, 3, 4)
+    assert [one["recovered"] for one in data["missing"]] == [True, True, False]
+    assert data["missing"][0] == {"kind": "number", "text": "33.5 km", "trace": "t", "sequence": 3, "recovered": True}
+    assert (data["untraceable"], data["untraceable_total"]) == ([], 0)
+
+
+def test_the_record_of_nothing_is_whole():
+    assert audit([], summary="").as_data() == {
+        "score": 1.0,
+        "score_before": 1.0,
+        "checked": 0,
+        "missing": [],
+        "missing_total": 0,
+        "recovered": 0,
+        "untraceable": [],
+        "untraceable_total": 0,
+    }
+
+
+def test_scores_are_rounded_to_four_places():
+    data = audit(said("It is 12.5 kg and 33.5 km and 77.5 mg."), summary="12.5 kg and 33.5 km").as_data()
+    assert (data["score"], data["score_before"]) == (0.6667, 0.6667)
+
+
+def test_claims_of_a_summary_are_recorded_with_their_sentence_and_all_counted():
+    claims = " ".join(f"Value {n} is {n}.25 kg." for n in range(100, 100 + LISTED + 5))
+    data = audit(said("Words were said."), summary=claims).as_data()
+    assert (len(data["untraceable"]), data["untraceable_total"]) == (LISTED, 2 * (LISTED + 5))
+    assert data["untraceable"][0] == {"kind": "number", "text": "100", "sentence": "Value 100 is 100.25 kg."} or data["untraceable"][0]["kind"] == "number"
+    assert {"kind": "number", "text": "100.25 kg", "sentence": "Value 100 is 100.25 kg."} in data["untraceable"]
+
+
+def test_an_item_tells_the_sentence_and_who_said_it():
+    (item,) = audit(said("Talk first. It is 12.5 kg there. Talk after.", "reply", 4), summary="").missing
+    assert (item.kind, item.text, item.trace, item.sequence, item.origin, item.sentence) == ("number", "12.5 kg", "t", 4, "agent", "It is 12.5 kg there.")
+
+
+def test_within_a_message_the_record_keeps_the_order_of_weight_then_of_messages():
+    body = [
+        message(1, "prompt", text("Use `mass_g` from a.csv, says Ilse Marquardt: 12.5 kg.")),
+        message(2, "prompt", text("It was 33.5 km on 3 March.")),
+        message(3, "prompt", text("We decided to drop the Zadar buoys.")),
+    ]
+    data = audit(body, summary="").as_data()
+    kinds = [one["kind"] for one in data["missing"]]
+    assert kinds[:5] == ["decision", "date", "number", "number", "name"]
+    assert [one["text"] for one in data["missing"] if one["kind"] == "number"] == ["12.5 kg", "33.5 km"]
+    assert kinds[-2:] == ["path", "column"]
+
+
+def test_a_column_in_words_and_a_decision_word_for_word_are_held():
+    assert missing("The `bill_length_mm` one.", summary="bill length (mm)") == []
+    assert missing("The `bill_length_mm` one.", summary="bill lengths")
+    assert missing("We decided to drop the Zadar buoys.", memory="- we decided to drop the zadar buoys!") == []
+    assert missing("See raw/a.csv now.", memory="a.csv") == []
+    assert missing("See raw/a.csv now.", memory="b.csv")
