@@ -29,6 +29,7 @@ _NOUNS_ARE_CAPITALS = re.compile(r"\b(?:und|der|das|dem|ist|nicht|wir|eine?|mit|
 _TITLES = frozenset("mr mrs ms miss dr prof professor doctor sir madam herr frau mme m monsieur señor señora sr sra г-н г-жа".split())
 _PARTICLES = frozenset("van von der den de del di da dos du la le bin ibn al of the & y und".split())
 _ADDRESSED = frozenset("ask tell contact email call meet inform thank write consult".split())
+_CONTRACTED = frozenset("i you we they it that let don isn can won".split())
 _LINKS = frozenset("of the & y und die der das ein eine le la les el los las un une il".split())
 _NOT_NAMES = frozenset(
     """
@@ -117,9 +118,9 @@ def _named(word: str, small: frozenset[str] | set[str], *, alone: bool) -> bool:
         return not alone
     if not plain or lowered in _NOT_NAMES or lowered in ENGLISH or lowered in ASKING or lowered in REQUEST_VERBS or lowered in _MONTH_OF:
         return False
-    if "'" in lowered or "’" in lowered:
+    if ("'" in lowered or "’" in lowered) and not _PREFIXED.match(plain):
         head = re.split("['’]", lowered)[0]
-        if head in ENGLISH or head in {"i", "you", "we", "they", "it", "that", "let", "don", "isn", "can", "won"}:
+        if head in ENGLISH or head in _CONTRACTED:
             return False
     if _CAMEL.search(plain) and not _PREFIXED.match(plain):
         return False

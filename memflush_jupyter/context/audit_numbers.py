@@ -70,8 +70,8 @@ class Number:
 
     @property
     def measured(self) -> bool:
-        """Whether a unit says what it measures: not a mere count of things, and not nothing."""
-        return bool(self.dimension) and not self.dimension.startswith("#")
+        """Whether a unit says what it measures: not a mere count of things, not a member of what may be a list, and not nothing."""
+        return bool(self.dimension) and self.dimension[0] not in "#?"
 
 
 def numbers(text: str) -> Iterator[Number]:

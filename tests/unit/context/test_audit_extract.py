@@ -89,6 +89,20 @@ def test_a_decision_an_order_and_a_wish_are_items_with_their_message():
     assert ("constraint", "Never overwrite the calibration files.", 5) in found
 
 
+def test_an_item_of_code_tells_the_line_that_it_stands_in():
+    found = extract([code("x = 0\nsales = pd.read_csv('raw/a.csv')\ny = 1")])
+    assert [(one.text, one.sentence) for one in found] == [
+        ("raw/a.csv", "sales = pd.read_csv('raw/a.csv')"),
+        ("sales", "sales = pd.read_csv('raw/a.csv')"),
+    ]
+
+
+def test_several_paths_and_dates_hide_nothing_between_them():
+    body = "a.csv has 12.5 kg and b.csv 33.5 km, on 2026-01-02 77.5 mg and on 2026-01-03 99.5 ml"
+    assert [one[1] for one in read(prose(body))] == ["a.csv", "b.csv", "2026-01-02", "2026-01-03", "12.5 kg", "33.5 km", "77.5 mg", "99.5 ml"]
+    assert all(body[one.start :].startswith(one.text) for one in extract([prose(body)]))
+
+
 def test_of_a_tools_output_no_order_is_an_item():
     """P8"""
     assert read(output("note: Never overwrite the calibration files.")) == []
@@ -124,6 +138,10 @@ def test_the_same_words_in_small_letters_elsewhere_make_a_capital_no_name():
         ("line one\nline two\nline three", "two", "line two"),
         ("  indented line  \nnext", "line", "indented line"),
         ("A a. A b. A a. A c.", "A c", "A c."),
+        ("line one\nOne here. Two there.\nThree", "Two", "Two there."),
+        ("\nOne here. Two there.\nThree\nFour", "One", "One here."),
+        ("One here. Two there.\nThree\nFour", "Two", "Two there."),
+        ("Go on. It is so. Go on. Here it ends.", "Here", "Here it ends."),
     ],
 )
 def test_the_sentence_around_a_place_is_found(text, word, sentence):
@@ -139,6 +157,13 @@ def test_a_very_long_sentence_is_cut_around_the_place():
     assert len(found) <= LONGEST_SENTENCE + 2
     start = sentence_at(words, 3)
     assert start == words[:LONGEST_SENTENCE].strip() + "…"
+
+
+def test_a_long_line_before_does_not_move_the_sentence():
+    text = "y" * 400 + "\n" + "One here. " * 5 + "Two there. Three."
+    assert sentence_at(text, text.index("Two")) == "Two there."
+    exact = "z" * (LONGEST_SENTENCE - 1) + "."
+    assert sentence_at(exact, 5) == exact
 
 
 def test_in_an_endless_line_only_its_neighbourhood_is_looked_at():

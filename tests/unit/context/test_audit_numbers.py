@@ -190,6 +190,24 @@ def test_a_mere_count_or_reference_is_not_missed(text):
         ("87.3%", "a share of 0.87"),
         ("0.5", "50%"),
         ("-0.5", "-50%"),
+        ("50%", "0.5"),
+        ("5 %", "0.05"),
+        ("1.0", "100%"),
+        ("0.87", "87 %"),
+        ("0.8734", "87.3 %"),
+        ("87.34 %", "0.873"),
+        ("87.3 %", "a bare 87.3"),
+        ("87.3 %", "873‰"),
+        ("87.3 kg", "87.3"),
+        ("87.35 kg", "| 87.4 |"),
+        ("87.25", "87.3"),
+        ("873 g", "873 rows"),
+        ("87 rows", "87 patients"),
+        ("100 patients", "a hundred patients"),
+        ("1,234", "1,234 rows"),
+        ("234", "see 100,234,500 there"),
+        ("120 min", "2 000 s, 7 200 s"),
+        ("3.5 kg", "3 500 grams"),
         ("1,234,567", "1.23 million"),
         ("1234567", "1 234 567 rows"),
         ("12 patients", "twelve patients"),
@@ -229,6 +247,19 @@ def test_the_same_number_in_another_notation_is_held(wanted, there):
         ("87.3 %", "8.73"),
         ("87.3 %", "88.9 %"),
         ("50%", "50"),
+        ("100%", "1"),
+        ("0.873", "873"),
+        ("87", "87 %"),
+        ("344", "344%"),
+        ("87.3 %", "87.3 kg"),
+        ("0.5", "0.5 %"),
+        ("87 kg", "87"),
+        ("87 rows", "87 g"),
+        ("4.25 kg", "4.26 kg"),
+        ("10.5", "10.6"),
+        ("1.5", "150%"),
+        ("87.3 %", "0.9"),
+        ("4 kg", "4.02 kg"),
         ("0.5", "5%"),
         ("4,201.75 g", "4,301.75 g"),
         ("4,201.75 g", "4 g"),
@@ -242,7 +273,6 @@ def test_the_same_number_in_another_notation_is_held(wanted, there):
         ("$300", "€300"),
         ("344", "3440"),
         ("0.25", "2.5"),
-        ("1.5", "1500%"),
         ("42", "nothing"),
     ],
 )
@@ -254,3 +284,16 @@ def test_a_number_is_looked_for_in_all_texts():
     assert holds(["nothing", "", "0.01 g"], "10 mg")
     assert holds(["nothing", "twelve patients"], "12 patients")
     assert not holds([], "10 mg")
+
+
+def test_a_number_with_commas_may_have_been_a_list():
+    assert [(one.text, one.dimension, one.place, one.start) for one in numbers("x 1,234 y")] == [
+        ("1,234", "", 1, 2),
+        ("1", "?", 1, 2),
+        ("234", "?", 1, 4),
+    ]
+    assert not is_item(list(numbers("x 100,234 y"))[1], "x 100,234 y")
+
+
+def test_a_word_inside_another_hides_none_after_it():
+    assert [one.text for one in spelled("someone saw three kilograms")] == ["three kilograms"]
