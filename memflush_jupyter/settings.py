@@ -6,19 +6,18 @@ configuration file, the default. A fault in a file or variable changes nothing: 
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import copy
 import difflib
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
-from traitlets import Bool, Container, Dict, Enum, Float, Int, List, TraitError, Unicode, Union
+from traitlets import TraitError
 from traitlets.config import Configurable
 from traitlets.config.loader import Config, DeferredConfig, LazyConfigValue
 
 from memflush_jupyter.errors import ConfigError
+from memflush_jupyter.option_values import from_text, short, takes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -29,9 +28,7 @@ PREFIX = "MEMFLUSH_"
 OTHER_VARIABLES = frozenset({"MEMFLUSH_EXAMPLES"})
 """Variables with our prefix that are no options: the tests' own."""
 DEFAULT, FILE, VARIABLE, NOTEBOOK, CODE = "default", "configuration file", "environment", "%config", "set in Python"
-_SHOWN_CHARS = 60
 _NEAR = 0.6
-_WORDS = {"yes": "true", "on": "true", "no": "false", "off": "false"}
 
 
 class OptionError(TraitError):
@@ -251,11 +248,11 @@ class Settings(Configurable):
         if isinstance(error, OptionError):
             sentence = f"{subject} cannot be used: {error}"
         else:
-            shown = "" if trait.metadata.get("private") else f", not {_short(value)}"
+            shown = "" if trait.metadata.get("private") else f", not {short(value)}"
             sentence = f"{subject} takes {takes(trait)}{shown}."
         stays = getattr(self, name)
         held = bool(trait.metadata.get("held")) and not watched
-        after = f"Set it with `%config MemFlush.{name} = …` before anything runs." if held else f"It stays {_short(stays)}."
+        after = f"Set it with `%config MemFlush.{name} = …` before anything runs." if held else f"It stays {short(stays)}."
         return Fault(f"{sentence} {after if held or not trait.metadata.get('private') else ''}".rstrip(), name, held)
 
     # -- shown ----------------------------------------------------------------------------------------------------------------
@@ -265,66 +262,6 @@ class Settings(Configurable):
         """The help that ``%config MemFlush`` prints, with where the value comes from."""
         shown = super().class_get_trait_help(trait, inst, helptext)
         return f"{shown}\n    From: {inst.source(trait.name)}" if isinstance(inst, Settings) and trait.name else shown
-
-
-def takes(trait: TraitType[Any, Any]) -> str:
-    """What values an option takes, in words."""
-    least = getattr(trait, "min", None)
-    words = "a value of another kind"
-    if isinstance(trait, Union):
-        words = " or ".join(takes(part) for part in trait.trait_types)
-    elif isinstance(trait, Enum):
-        words = "one of " + ", ".join(repr(value) for value in trait.values or ())
-    elif isinstance(trait, Bool):
-        words = "True or False"
-    elif isinstance(trait, Int):
-        words = "a whole number"
-    elif isinstance(trait, Float):
-        words = "a number"
-    elif isinstance(trait, Unicode):
-        words = "text"
-    elif isinstance(trait, List):
-        words = "a list of texts"
-    elif isinstance(trait, Dict):
-        words = "a dictionary"
-    words += f" of at least {least:g}" if least is not None else ""
-    return f"{words} or None" if trait.allow_none else words
-
-
-def from_text(trait: TraitType[Any, Any], text: str) -> Any:
-    """The value that a variable or a flag means: lists also separated by commas (folders by the path separator), dictionaries also as JSON.
-
-    Raises:
-        TraitError: it does not fit.
-    """
-    text = text.strip()
-    if trait.allow_none and text.lower() in {"none", "null"}:
-        return None
-    if isinstance(trait, Container | Dict):
-        if isinstance(trait, List) and not text.startswith("["):
-            separator = os.pathsep if trait.metadata.get("paths") else ","
-            return [part.strip() for part in text.split(separator) if part.strip()]
-        try:
-            return ast.literal_eval(text)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            return _json(text)
-    if isinstance(trait, Bool):
-        text = _WORDS.get(text.lower(), text)
-    return trait.from_string(text)
-
-
-def _json(text: str) -> Any:
-    import json
-
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise TraitError(text) from error
-
-
-def _short(value: Any) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= _SHOWN_CHARS else f"{shown[:_SHOWN_CHARS]}…"
 
 
 def _raise(sentence: str) -> None:

@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 
 from memflush_jupyter.config import MemFlush
-from memflush_jupyter.settings import PREFIX, takes
+from memflush_jupyter.option_values import takes
+from memflush_jupyter.settings import PREFIX
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "options.md"
 HEAD = """# Options

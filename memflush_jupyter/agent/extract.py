@@ -10,6 +10,7 @@ from memflush_jupyter.agent import prompting
 from memflush_jupyter.agent.notes import attribute
 from memflush_jupyter.memory import limits
 from memflush_jupyter.memory.similarity import tokens as meaning
+from memflush_jupyter.toolbox import UPLOAD_KNOWLEDGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from memflush_jupyter.trace.models import Message
     from memflush_jupyter.trace.store import TraceStore
 
-UPLOAD: Final = "upload_knowledge"
+UPLOAD: Final = UPLOAD_KNOWLEDGE
 KINDS: Final = ("case", "experience", "strategy", "tool")
 TITLE_CHARS: Final = 120
 BODY_CHARS: Final = 2000

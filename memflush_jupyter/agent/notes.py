@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 from memflush_jupyter.errors import MemflushError, MemoryFileError
 from memflush_jupyter.memory import daily, limits, provenance, salience
+from memflush_jupyter.toolbox import REMEMBERING
 from memflush_jupyter.trace.models import Note
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ Origin = Literal["user", "agent", "tool"]
 
 _WORD = re.compile(r"[^\W_]{2,}|[\u4e00-\u9fff]", re.UNICODE)
 _SAFEST_FIRST: tuple[Origin, ...] = ("tool", "user", "agent")
-_MEMORY_TOOLS = frozenset({"memory_write", "memory_search", "read_message", "inspect_variables"})
 _QUOTED = re.compile(r"^[ \t]*>.*(?:\n|\Z)", re.MULTILINE)
 _RECALLED = re.compile(r"<recalled\b.*?</recalled>", re.DOTALL)
 
@@ -213,7 +213,7 @@ def spoken_text(message: Message, *, without: Container[str] = frozenset()) -> s
 
 def own_results(messages: Sequence[Message]) -> frozenset[str]:
     """Ids of the calls whose results only say what memory holds already: to learn from them would be to learn it twice (F2)."""
-    return frozenset(block["id"] for message in messages for block in message.content if block.get("type") == "tool_use" and block.get("name") in _MEMORY_TOOLS)
+    return frozenset(block["id"] for message in messages for block in message.content if block.get("type") == "tool_use" and block.get("name") in REMEMBERING)
 
 
 def attribute(text: str, messages: Sequence[Message]) -> tuple[int | None, Origin]:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from memflush_jupyter.agent import spending
+from memflush_jupyter.agent import recalling, spending
 from memflush_jupyter.agent.calls import CallRunner
 from memflush_jupyter.agent.conversation import Conversation
 from memflush_jupyter.agent.elsewhere import Elsewhere
@@ -14,10 +14,7 @@ from memflush_jupyter.agent.room import Room
 from memflush_jupyter.agent.sending import with_the_last_word
 from memflush_jupyter.agent.showing import Showing
 from memflush_jupyter.agent.telling import without_secrets
-from memflush_jupyter.agent.tools.file_tools import ListFiles, Reach, ReadFile, SearchFiles
-from memflush_jupyter.agent.tools.memory_tools import MemorySearch, MemoryWrite, log_query
-from memflush_jupyter.agent.tools.message_tools import ReadMessage
-from memflush_jupyter.context import recall
+from memflush_jupyter.agent.toolset import tools_for
 from memflush_jupyter.errors import MemflushError, ModelError
 from memflush_jupyter.events import (
     BudgetChanged,
@@ -33,14 +30,12 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
 
     from memflush_jupyter.agent.parts import AgentParts
-    from memflush_jupyter.agent.tools.base import Tool
     from memflush_jupyter.events import Event
     from memflush_jupyter.models.client import ModelInfo
     from memflush_jupyter.trace.models import Block
 
 LOST_REPLIES = 2
 """How often a reply that was lost on the way is asked for again in one turn (D11)."""
-RECALL_QUERY_CHARS = 4000
 _END = object()
 
 
@@ -122,23 +117,12 @@ class AgentRunner:
             if self._parts.writer is not None and self._parts.memory is not None and self._parts.memory.writable:
                 self._parts.writer.recover()
             self._info: ModelInfo = info
-            self._tools = self._make_tools()
+            self._tools = tools_for(self._parts, self._model, self.conversation, self._in_context)
             self._room = Room(self._parts, self.conversation, info, self._tools, self._tell)
             redact = self._parts.redact
             timeout_s = self._parts.config.tool_timeout_s
             self._calls = CallRunner(self._tools, self._parts.approver, self._tell, timeout_s=timeout_s, redact=redact, renew=redact.renew)
         return self._room
-
-    def _make_tools(self) -> list[Tool]:
-        parts = self._parts
-        reach = Reach(parts.folder, parts.config.allowed_paths)
-        count = parts.counter(self._model).text
-        tools: list[Tool] = [*parts.extra_tools, ReadFile(reach), ListFiles(reach), SearchFiles(reach), ReadMessage(parts.store, parts.identity)]
-        if parts.memory is not None and parts.writer is not None:
-            declared = list(parts.config.memory_files)
-            tools.append(MemoryWrite(parts.memory, parts.writer, parts.store, declared, lambda: self.conversation.messages))
-            tools.append(MemorySearch(parts.store, parts.identity, count, tokens=parts.config.recall_tokens, in_context=self._in_context))
-        return tools
 
     async def _turn(self, prompt: list[Block], cell_id: str | None, max_rounds: int, beside: Sequence[Block]) -> TurnFinished:
         self.conversation.refresh()
@@ -147,7 +131,8 @@ class AgentRunner:
         fault = room.prompt_fault(size)
         if fault:
             raise MemflushError(fault)
-        recalled, items = self._recall(prompt)
+        memory = self._room.frame.system[-1]["text"] if self._room is not None else ""
+        recalled, items = recalling.beside(self._parts, self._model, self.conversation.trace_id, prompt, memory, self._in_context())
         news, told = self._elsewhere.news(self.conversation.messages, self.conversation.trace.compaction_count)
         meta: dict[str, Any] = {"model": self._model, **told}
         aside = [*news, *recalled]
@@ -297,27 +282,3 @@ class AgentRunner:
 
     def _in_context(self) -> set[tuple[str, int]]:
         return {(message.trace, message.sequence) for message in (self._room.sent if self._room is not None else self.conversation.messages)}
-
-    def _recall(self, prompt: list[Block]) -> tuple[list[Block], list[dict[str, str]]]:
-        """What earlier messages and notes say about the prompt, to ride with it as data (G5, G6)."""
-        config = self._parts.config
-        if not config.recall or config.recall_tokens <= 0 or self._parts.writer is None:
-            return [], []
-        text = "\n".join(block["text"] for block in prompt if block.get("type") == "text")
-        if len(text) > RECALL_QUERY_CHARS:  # a pasted document is no question; what is asked stands before or after it
-            text = f"{text[: RECALL_QUERY_CHARS // 2]}\n{text[-RECALL_QUERY_CHARS // 2 :]}"
-        memory = self._room.frame.system[-1]["text"] if self._room is not None else ""
-        found = recall.search(
-            self._parts.store,
-            text,
-            identity=self._parts.identity,
-            in_context=self._in_context(),
-            budget=config.recall_tokens,
-            count=self._parts.counter(self._model).text,
-        )
-        items = [item for item in found if item.text not in memory]
-        if not items:
-            return [], []
-        log_query(self._parts.store, self.conversation.trace_id, text, items, by="prompt")
-        shown = [{"ref": item.ref, "origin": item.origin, "date": item.date, "text": item.text} for item in items]
-        return [{"type": "text", "text": recall.render(items)}], shown

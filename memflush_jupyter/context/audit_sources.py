@@ -10,13 +10,13 @@ from memflush_jupyter.context.pruning import is_recall
 from memflush_jupyter.memory.salience_judges import is_labelled
 from memflush_jupyter.memory.salience_noise import INSTRUCTION
 from memflush_jupyter.memory.salience_text import without_injected
+from memflush_jupyter.toolbox import REMEMBERING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from memflush_jupyter.trace.models import Block, Message
 
-_MEMORY_TOOLS = frozenset({"memory_write", "memory_search", "read_message", "inspect_variables", "upload_knowledge", "ask_knowledge", "get_knowledge"})
 _FENCED = re.compile(r"^[ \t]{0,8}(`{3,}|~{3,})[^\n]*\n(.*?)(?:^[ \t]{0,8}\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _TABLE = re.compile(r"^[ \t]*(?:\|.*|[^\n]*\S(?: {3,}|\t)\S[^\n]*(?: {2,}|\t)\S[^\n]*)$", re.MULTILINE)
 _HEADING = re.compile(r"^[ \t]{0,3}#{1,6}[ \t][^\n]*$|^[ \t]*\*\*[^*\n]{1,60}\*\*:?[ \t]*$", re.MULTILINE)
@@ -40,7 +40,7 @@ class Part:
 
 def parts_of(messages: Sequence[Message]) -> list[Part]:
     """What these messages say, in order; what memory, recall and the host put there was said elsewhere (F2, G6)."""
-    own = {block.get("id") for message in messages for block in message.content if block.get("type") == "tool_use" and block.get("name") in _MEMORY_TOOLS}
+    own = {block.get("id") for message in messages for block in message.content if block.get("type") == "tool_use" and block.get("name") in REMEMBERING}
     return [part for message in messages for part in _parts(message, own)]
 
 
@@ -54,7 +54,7 @@ def _parts(message: Message, own: set[Any]) -> Iterator[Part]:
                 match = _SUMMARY.search(text)
                 text = match.group(1) if match else text
             yield from _spoken(text, origin, message)
-        elif kind == "tool_use" and block.get("name") not in _MEMORY_TOOLS:
+        elif kind == "tool_use" and block.get("name") not in REMEMBERING:
             for value in _strings(block.get("input")):
                 yield Part("code", value, "agent", message.trace, message.sequence)
         elif kind == "tool_result" and block.get("tool_use_id") not in own:

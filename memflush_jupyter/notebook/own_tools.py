@@ -19,6 +19,7 @@ from memflush_jupyter.notebook.display import render
 from memflush_jupyter.notebook.kernel_tools import InKernel, kernel_tools
 from memflush_jupyter.notebook.marking import ATTRIBUTE, Mark
 from memflush_jupyter.notebook.signatures import Signature, signature_of
+from memflush_jupyter.toolbox import ASKING, BUILT_IN
 
 if TYPE_CHECKING:
     import argparse
@@ -27,16 +28,6 @@ if TYPE_CHECKING:
 
 Bundle = dict[str, Any]
 
-BUILT_IN = {
-    "run_python": "asks first",
-    "inspect_variables": "",
-    "read_file": "",
-    "list_files": "",
-    "search_files": "",
-    "read_message": "",
-    "memory_write": "",
-    "memory_search": "",
-}
 _PROGRESS_CHARS = 120
 NEXT_TURN = "It takes effect with the next turn, whose prompt is then sent anew instead of from the provider's cache."
 
@@ -225,7 +216,7 @@ def do_tool(session: Session, given: argparse.Namespace) -> Bundle:
 
 def do_tools(session: Session, _: argparse.Namespace) -> Bundle:
     """``%agent tools``: the built-in tools and the person's own, and which ask first."""
-    rows = [[name, "built in", asks, ""] for name, asks in BUILT_IN.items()]
+    rows = [[name, "built in", "asks first" if name in ASKING else "", ""] for name in BUILT_IN]
     for name, own in session.own_tools.owns.items():
         about = own.signature.description.partition("\n")[0]
         rows.append([name, "yours", "asks first" if own.approval else "", about])

@@ -10,48 +10,27 @@ import contextlib
 import json
 import os
 import shutil
-import socket
-import subprocess
-import sys
 import tempfile
-import time
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+from memflush_jupyter.testing.lab_server import WAIT_S, NoBrowserError, find_browser, serve
+
 ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run", "--force-color-profile=srgb")
 ARTEFACTS = "MEMFLUSH_ARTEFACTS"
 """Environment variable that names the folder for screenshots."""
-WAIT_S = 60.0
 WIDE, NARROW = (1280, 900), (560, 900)
 
 Theme = Literal["light", "dark"]
 _THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
-_QUIET = {"fetchNews": "false", "checkForUpdates": False, "doNotDisturbMode": True}
 
 _PANEL = """
 const app = window.jupyterapp;
 const panel = Array.from(app.shell.widgets('main')).find(w => w.context && w.content && w.content.model && w.context.path === PATH);
 """
-
-
-class NoBrowserError(Exception):
-    """There is no browser, or not what drives it; the text says what to install."""
-
-
-def find_browser() -> str:
-    """The Chromium of this machine.
-
-    Raises:
-        NoBrowserError: there is none.
-    """
-    for name in BROWSERS:
-        if found := shutil.which(name):
-            return found
-    raise NoBrowserError("No Chromium on this machine; tools/ensure_browser.sh installs it on Debian and Ubuntu.")
 
 
 def artefacts(default: Path) -> Path:
@@ -286,7 +265,7 @@ def start_lab(root: Path, *, env: Mapping[str, str] | None = None, app: str = "j
         raise NoBrowserError("Playwright is not installed; `pip install 'memflush-jupyter[test]'` brings it.") from error
     scratch = Path(tempfile.mkdtemp(prefix="memflush-lab-"))
     try:
-        with _server(root, scratch, env, app) as url, contextlib.ExitStack() as opened:
+        with serve(root, scratch, env, app) as url, contextlib.ExitStack() as opened:
             if browser is None:
                 playwright = opened.enter_context(sync_playwright())
                 browser = playwright.chromium.launch(executable_path=executable, args=list(ARGUMENTS))
@@ -294,68 +273,3 @@ def start_lab(root: Path, *, env: Mapping[str, str] | None = None, app: str = "j
             yield Lab(url, root, browser)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-
-
-@contextlib.contextmanager
-def _server(root: Path, scratch: Path, env: Mapping[str, str] | None, app: str) -> Iterator[str]:
-    port = _free_port()
-    folders = {
-        name: str(scratch / name.lower())
-        for name in (
-            "JUPYTER_CONFIG_DIR",
-            "JUPYTER_DATA_DIR",
-            "JUPYTER_RUNTIME_DIR",
-            "JUPYTERLAB_SETTINGS_DIR",
-            "JUPYTERLAB_WORKSPACES_DIR",
-            "HOME",
-            "IPYTHONDIR",
-        )
-    }
-    for folder in folders.values():
-        Path(folder).mkdir(parents=True)
-    settings = Path(folders["JUPYTERLAB_SETTINGS_DIR"], "@jupyterlab", "apputils-extension", "notification.jupyterlab-settings")
-    settings.parent.mkdir(parents=True)
-    settings.write_text(json.dumps(_QUIET), encoding="utf-8")
-    options = [
-        "--no-browser",
-        "--allow-root",
-        f"--port={port}",
-        "--ServerApp.port_retries=0",
-        "--ServerApp.ip=127.0.0.1",
-        "--ServerApp.token=",
-        "--ServerApp.password=",
-    ]
-    options += [f"--ServerApp.root_dir={root}", "--LabApp.expose_app_in_browser=True", "--ServerApp.disable_check_xsrf=True"]
-    if app == "notebook":
-        options.append("--JupyterNotebookApp.expose_app_in_browser=True")
-    base = {name: value for name, value in os.environ.items() if not name.startswith("ANTHROPIC")} if env is None else dict(env)
-    with Path(scratch, "server.log").open("w", encoding="utf-8") as log:
-        process = subprocess.Popen([sys.executable, "-m", app, *options], env={**base, **folders}, cwd=root, stdout=log, stderr=log)  # noqa: S603 - ours
-        url = f"http://127.0.0.1:{port}"
-        try:
-            _wait_for(url, process, scratch / "server.log")
-            yield url
-        finally:
-            process.terminate()
-            try:
-                process.wait(20)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def _wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + WAIT_S
-    while time.monotonic() < deadline:
-        if process.poll() is not None:
-            break
-        with contextlib.suppress(OSError), urllib.request.urlopen(f"{url}/api", timeout=5):  # noqa: S310 - loopback
-            return
-        time.sleep(0.1)
-    raise NoBrowserError(f"The Jupyter server did not come up:\n{log.read_text(encoding='utf-8', errors='replace')[-3000:]}")

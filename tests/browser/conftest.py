@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from memflush_jupyter.testing.lab import NoBrowserError, artefacts, start_lab
+from memflush_jupyter.testing.lab import artefacts, start_lab
+from memflush_jupyter.testing.lab_server import NoBrowserError
 
 
 @pytest.fixture(scope="module")

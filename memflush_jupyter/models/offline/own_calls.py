@@ -7,13 +7,11 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from memflush_jupyter.models.offline.conversation import Call
+from memflush_jupyter.toolbox import BUILT_IN
 
 if TYPE_CHECKING:
     from memflush_jupyter.models.offline.conversation import Conversation, Outcome
 
-BUILT_IN = frozenset(
-    {"run_python", "inspect_variables", "read_file", "list_files", "search_files", "read_message", "memory_write", "memory_search"},
-)
 _ASKS = r"\b(?:call|use|run|try|apply)\s+(?:the\s+|my\s+)?(?:tool\s+|function\s+)?"
 _PAIR = re.compile(r"(\w+)\s*=\s*(\[[^\]]*\]|\{[^}]*\}|'[^']*'|\"[^\"]*\"|[^\s,;]+)")
 _MOST = 600
@@ -22,7 +20,7 @@ _MOST = 600
 def named_call(conversation: Conversation) -> Call | None:
     """The call of an own tool that the prompt asks for, if it does."""
     prompt = conversation.prompt[:_MOST]
-    for name in sorted(conversation.tools - BUILT_IN, key=lambda known: (-len(known), known)):
+    for name in sorted(conversation.tools.difference(BUILT_IN), key=lambda known: (-len(known), known)):
         found = re.search(rf"{_ASKS}`?{re.escape(name)}`?(?![\w-])(.*)", prompt, re.IGNORECASE | re.DOTALL)
         if found is None:
             continue

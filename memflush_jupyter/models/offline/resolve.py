@@ -9,7 +9,8 @@ from memflush_jupyter.models.offline import figures
 from memflush_jupyter.models.offline.columns import mentions
 from memflush_jupyter.models.offline.complete import complete
 from memflush_jupyter.models.offline.filters import MARK, comparisons, values
-from memflush_jupyter.models.offline.intent import FILE, Kind, details, kind_of, without_counts
+from memflush_jupyter.models.offline.intent import Kind, kind_of
+from memflush_jupyter.models.offline.intent_details import FILE, details, without_counts
 from memflush_jupyter.models.offline.task import Condition, NeedsInspection, NeedsValues, Preferences, Question, Task
 from memflush_jupyter.models.offline.words import IDLE, english
 

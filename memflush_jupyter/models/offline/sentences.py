@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from memflush_jupyter.models.offline import figures
-from memflush_jupyter.models.offline.intent import FILE
+from memflush_jupyter.models.offline.intent_details import FILE
 from memflush_jupyter.models.offline.loading import error_sentence
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from memflush_jupyter.models.offline.intent import Details, Kind
+    from memflush_jupyter.models.offline.intent import Kind
+    from memflush_jupyter.models.offline.intent_details import Details
     from memflush_jupyter.models.offline.schema import Column, Frame
 
 Operator = Literal["==", "!=", ">", ">=", "<", "<=", "between", "in", "not in", "since", "until", "after", "before", "year"]

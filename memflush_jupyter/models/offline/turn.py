@@ -17,7 +17,8 @@ from memflush_jupyter.models.offline.asked_back import requests
 from memflush_jupyter.models.offline.code import protect
 from memflush_jupyter.models.offline.code_tables import values as values_code
 from memflush_jupyter.models.offline.conversation import Call, Conversation, Outcome, Step
-from memflush_jupyter.models.offline.intent import Clause, clauses, file_in, kind_of, remember_text
+from memflush_jupyter.models.offline.intent import Clause, clauses, kind_of, remember_text
+from memflush_jupyter.models.offline.intent_details import file_in
 from memflush_jupyter.models.offline.preferences import preferences
 from memflush_jupyter.models.offline.remember import (
     asks_of_person,

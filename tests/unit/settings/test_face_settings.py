@@ -9,7 +9,7 @@ from traitlets.config import Config
 
 from memflush_jupyter.config import MemFlush
 from memflush_jupyter.errors import ConfigError
-from memflush_jupyter.settings import from_text
+from memflush_jupyter.option_values import from_text
 
 SECTION_H = {
     "enable_memory_flush": True, "memory_flush_soft_tokens": None, "force_flush_transcript_bytes": 2 * 1024**2, "flush_model": "", "flush_fallbacks": [],
