@@ -236,6 +236,10 @@ def _failed_cell(notebook: Any) -> str:
     return "a cell"
 
 
+_ONE_WIDTH = "<style>div.highlight pre { font-family: var(--jp-code-font-family, monospace); }</style>"
+"""The page's own style gives fenced code the letters of the text around it."""
+
+
 def _to_html(notebook: Any) -> str:
     """Render the executed notebook as one page."""
     from nbconvert import HTMLExporter
@@ -243,7 +247,7 @@ def _to_html(notebook: Any) -> str:
     quiet = logging.getLogger("memflush_jupyter.demo.nbconvert")
     quiet.setLevel(logging.ERROR)  # It would list each plot without alternative text.
     page, _ = HTMLExporter(log=quiet).from_notebook_node(notebook)
-    return str(page)
+    return str(page).replace("</head>", f"{_ONE_WIDTH}</head>", 1)
 
 
 def _text(value: str | list[str]) -> str:

@@ -60,7 +60,7 @@ def tool_call(
         state = _flat(failure.last)
     parts = []
     if code.strip():
-        parts.append(fenced(code, "python" if runs_code else "json"))
+        parts.append(_code(code, "python" if runs_code else "json"))
     if failure is not None:
         parts += [*_output(failure.before, tables), _error(failure)]
     elif output:
@@ -86,6 +86,11 @@ def fenced(text: str, language: str = "") -> str:
     return f"{fence}{language}\n{shortened(text).rstrip(chr(10))}\n{fence}"
 
 
+def _code(text: str, language: str) -> str:
+    """A fenced block that nbconvert's page shows with letters of one width too: its own style gives fences the font of what is around them."""
+    return f'<div style="font-family: monospace">\n\n{fenced(text, language)}\n\n</div>'
+
+
 def undated(name: str, text: str) -> str:
     """The output of a memory tool without dates and conversation ids, which differ from day to day and run to run (P9)."""
     if not name.startswith("memory_"):
@@ -102,10 +107,10 @@ def _output(text: str, tables: Sequence[Bundle]) -> list[str]:
         return shown
     lines = shortened(text).split("\n")
     if len(lines) <= FOLD_LINES:
-        return [fenced("\n".join(lines), "text"), *shown]
+        return [_code("\n".join(lines), "text"), *shown]
     rest = lines[_HEAD_LINES:]
     more = f"<details><summary>{_quiet(plural(len(rest), 'more line'))}</summary>"
-    return [fenced("\n".join(lines[:_HEAD_LINES]), "text"), f"{more}\n\n{fenced(chr(10).join(rest), 'text')}\n\n</details>", *shown]
+    return [_code("\n".join(lines[:_HEAD_LINES]), "text"), f"{more}\n\n{_code(chr(10).join(rest), 'text')}\n\n</details>", *shown]
 
 
 def _table(markup: str) -> str:
