@@ -34,12 +34,19 @@ def load(ip: Any) -> None:
         for (kind, name), function in magics(ip).items():
             ip.register_magic_function(function, magic_kind=kind, magic_name=name)
     ip.input_transformers_post.append(await_agent)
-    session.hooks = {"pre_run_cell": lambda *_: session.preload.cell_began(), "post_run_cell": lambda *ran: _cell_ended(session, *ran)}
+    session.hooks = {"pre_run_cell": lambda *begun: _cell_began(session, *begun), "post_run_cell": lambda *ran: _cell_ended(session, *ran)}
     for event, hook in session.hooks.items():
         ip.events.register(event, hook)
     session.hooks["completion"] = completion.install(ip, session)
     session.hooks["log"] = logs.guard(lambda text: redacted(session, text))
     atexit.register(session.close)
+
+
+def _cell_began(session: Session, *begun: Any) -> None:
+    session.preload.cell_began()
+    for info in begun:
+        with contextlib.suppress(Exception):
+            session.failures.cell_began(info)
 
 
 def _cell_ended(session: Session, *ran: Any) -> None:

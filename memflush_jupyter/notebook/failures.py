@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import re
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -38,6 +39,8 @@ class Failures:
 
     def __init__(self) -> None:
         self._kept: OrderedDict[int, Failure] = OrderedDict()
+        self._open: list[Any] = []
+        self._inner: Exception | None = None
 
     @property
     def last(self) -> Failure | None:
@@ -54,19 +57,43 @@ class Failures:
         found = self._kept.get(count)
         return found.text if found is not None else None
 
+    def cell_began(self, info: Any) -> None:
+        """Before each cell, those that a cell magic runs inside another one too. To be registered as ``pre_run_cell``."""
+        if getattr(info, "store_history", False):
+            self._open, self._inner = [], None  # whatever was open came to no end
+        self._open.append(info)
+
     def cell_ran(self, result: Any) -> None:
         """After each cell: keep its error, if it has one. To be registered as ``post_run_cell``."""
         error = getattr(result, "error_before_exec", None) or getattr(result, "error_in_exec", None)
         info = getattr(result, "info", None)
         count = getattr(result, "execution_count", None)
-        if info is None or not getattr(info, "store_history", False) or not isinstance(count, int):
+        if info is None:
             return
-        if not isinstance(error, Exception) or isinstance(error, CellError | TurnInterrupted):
+        if not getattr(info, "store_history", False):
+            self._ran_inside(info, error)
+            return
+        inner, self._open, self._inner = self._inner, [], None
+        error = error or inner
+        if not isinstance(count, int) or not isinstance(error, Exception) or isinstance(error, CellError | TurnInterrupted):
             return
         self._kept.pop(count, None)
         self._kept[count] = failure_of(error, str(info.raw_cell or ""), count)
         while len(self._kept) > MOST:
             self._kept.popitem(last=False)
+
+    def _ran_inside(self, info: Any, error: Any) -> None:
+        """A cell magic such as ``%%capture`` runs what is below it as a cell of its own, and counts as gone well whatever became of that."""
+        outer = self._open[0] if self._open and self._open[0] is not info else None
+        if info in self._open:
+            del self._open[self._open.index(info) :]
+        if outer is None or not getattr(outer, "store_history", False) or not isinstance(error, Exception):
+            return
+        if not _OURS.match(str(outer.raw_cell or "")):  # the agent's own code is no cell of the person's
+            self._inner = error
+
+
+_OURS = re.compile(r"\s*%%?(?:agent|memory|budget)\b")
 
 
 def failure_of(error: Exception, source: str, count: int) -> Failure:

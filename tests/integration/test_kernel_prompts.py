@@ -97,6 +97,42 @@ def test_fix_explains_the_last_error_and_puts_the_corrected_cell_below_where_som
     assert "Did you mean" in kernel.run("%agent fix --modle x").text
 
 
+@pytest.mark.parametrize(
+    ("cell", "mended"),
+    [
+        ("%%time\nx = pritn(3)", "%%time\nx = print(3)"),
+        ("%%capture out\nx = df['mas'].mean()", "%%capture out\nx = df['mass'].mean()"),
+        ("%timeit -n1 -r1 pritn(1)", "%timeit -n1 -r1 print(1)"),
+        ("!true\nx = pritn(2)", "!true\nx = print(2)"),
+        ("    for i in range(3):\n        pritn(i)", "    for i in range(3):\n        print(i)"),
+        ("def f(d):\n    if True:\n        for k in d:\n            v = d['mas']\n    return v\nf(df)", None),
+        ("class A:\n    def go(self):\n        return [x for x in self.itmes]\n    items = [1]\nA().go()", None),
+        ("async def g():\n    return df.mas\nawait g()", "async def g():\n    return df.mass\nawait g()"),
+        ("if n:\n    print('a'\n", "if n:\n    print('a')"),
+    ],
+)
+def test_fix_mends_cells_of_every_shape(kernel, cell, mended):
+    kernel.run(cell)
+    run = kernel.run("%agent fix", allow_stdin=True)
+    expected = mended or cell.replace("'mas'", "'mass'").replace("itmes", "items")
+    assert run.next_cells == [expected], run.text
+    assert kernel.run(run.next_cells[0]).status == "ok"
+
+
+def test_fix_explains_where_no_rule_is_sure_and_proposes_nothing(kernel):
+    for cell in ("%%bash\nfalse", "exec('pritn(1)')", "try:\n    1 / zero\nexcept Exception as e:\n    raise ValueError('bad') from e"):
+        kernel.run(cell)
+        run = kernel.run("%agent fix", allow_stdin=True)
+        assert run.next_cells == []
+        assert "propose no" in run.text
+
+
+def test_errors_of_the_agents_own_code_are_no_cells_of_the_persons(kernel):
+    kernel.run("x = pritn(7)")
+    kernel.run("%%agent --approve auto\nWhat is the mean of nosuchcolumn by species in df?")
+    assert "line 1: name 'pritn'" in kernel.run("%agent fix").text
+
+
 def test_code_of_the_last_answer_becomes_a_cell(kernel):
     kernel.run("pritn(n)")
     kernel.run("%agent fix")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import textwrap
 import warnings
 from collections.abc import Callable
 
@@ -95,7 +96,8 @@ def _to_the_end(case: Case, mended: Mended) -> Mended:
 
 def syntax_fault(code: str) -> SyntaxError | None:
     """Why a cell is no Python, its magics and shell lines left out; top-level ``await`` is allowed. ``None``: it is."""
-    plain = "\n".join(re.sub(r"^(\s*)[%!].*$", r"\1pass", line) for line in code.splitlines())
+    # The shell takes away the indent of the first line from every line.
+    plain = textwrap.dedent("\n".join(re.sub(r"^(\s*)[%!].*$", r"\1pass", line) for line in code.splitlines()))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

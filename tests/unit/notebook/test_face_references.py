@@ -266,3 +266,29 @@ def test_errors_are_kept_by_cell_as_text_and_only_those_of_the_persons_cells():
     assert failures.counts == list(range(50, 100))
     assert failures.last is not None
     assert failures.last.message == "99"
+
+
+def begun(source, *, store):
+    return SimpleNamespace(raw_cell=source, store_history=store)
+
+
+def ended(info, error=None, count=None):
+    return SimpleNamespace(error_before_exec=None, error_in_exec=error, execution_count=count, info=info)
+
+
+def test_an_error_inside_a_cell_magic_is_that_of_the_whole_cell_and_the_agents_is_nobodys():
+    failures = Failures()
+    for count, source in enumerate(("%%capture\nbad", "%%agent\ndo it", "x"), 1):
+        outer, inner = begun(source, store=True), begun("bad", store=False)
+        failures.cell_began(outer)
+        failures.cell_began(inner)
+        failures.cell_ran(ended(inner, ValueError(f"in {count}")))
+        failures.cell_ran(ended(outer, None, count))
+    assert failures.counts == [1, 3]
+    assert failures.last is not None
+    assert (failures.text(1), failures.last.source) == ("ValueError: in 1", "x")
+    failures.cell_began(begun("silent", store=False))
+    failures.cell_ran(ended(begun("silent", store=False), ValueError("silent")))
+    failures.cell_began(fine := begun("fine", store=True))
+    failures.cell_ran(ended(fine, None, 4))
+    assert failures.counts == [1, 3]
