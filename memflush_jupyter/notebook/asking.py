@@ -10,8 +10,9 @@ import asyncio
 import builtins
 import contextlib
 import logging
+import signal
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 from memflush_jupyter.notebook.headless import in_kernel
 from memflush_jupyter.notebook.signals import raising_sigint
@@ -34,7 +35,10 @@ async def ask(ip: Any, prompt: str) -> str:
         CannotAskError: the front end takes no input, or the kernel is not one we know how to ask through.
     """
     if not in_kernel(ip):
-        return _ask_in_terminal(prompt)
+        try:
+            return _ask_in_terminal(prompt)
+        except KeyboardInterrupt:
+            await interrupted()
     kernel = ip.kernel
     if not getattr(kernel, "_allow_stdin", False):
         raise CannotAskError("nobody is here to approve it (this front end takes no input).")
@@ -57,8 +61,20 @@ def _ask_in_terminal(prompt: str) -> str:
             return _read_line(prompt)
         except EOFError:
             return ""
-        except KeyboardInterrupt:
-            raise asyncio.CancelledError from None
+
+
+async def interrupted() -> NoReturn:
+    """End the turn after an interrupt that came while the person was typing, when the turn's own handler stood aside.
+
+    It gets the signal now, so that the turn knows that it was the person, and the cancellation arrives here.
+
+    Raises:
+        asyncio.CancelledError: always, unless nothing but Python's own handler is there.
+    """
+    signal.raise_signal(signal.SIGINT)
+    for _ in range(3):
+        await asyncio.sleep(0)
+    raise asyncio.CancelledError
 
 
 def _drop_typed_ahead() -> None:

@@ -6,13 +6,13 @@ which any front end can open; who cannot, types lines until one that holds a sin
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from memflush_jupyter.notebook.asking import interrupted
 from memflush_jupyter.notebook.headless import in_kernel
 from memflush_jupyter.notebook.signals import raising_sigint
 
@@ -38,7 +38,13 @@ async def edited(ip: Any, name: str, given: dict[str, Any], put: Put) -> dict[st
     code = set(given) == {"code"}
     before = str(given["code"]) if code else json.dumps(given, indent=2, ensure_ascii=False)
     suffix = ".py" if code else ".json"
-    after = _in_editor(before, suffix) if not in_kernel(ip) else await _in_notebook(_folder(ip), before, suffix, put)
+    if in_kernel(ip):
+        after = await _in_notebook(_folder(ip), before, suffix, put)
+    else:
+        try:
+            after = _in_editor(before, suffix)
+        except KeyboardInterrupt:
+            await interrupted()
     if not after.strip():
         raise GivenUpError(f"Nothing is left of it; say no if {name} shall not run.")
     if code:
@@ -63,8 +69,6 @@ def _in_editor(before: str, suffix: str) -> str:
     with raising_sigint():
         try:
             return click.edit(before, extension=suffix) or before
-        except KeyboardInterrupt:
-            raise asyncio.CancelledError from None
         except click.ClickException as error:
             raise GivenUpError(f"No editor could be opened ({error.message}); set EDITOR. {UNCHANGED}") from error
 

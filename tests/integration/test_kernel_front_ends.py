@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 
+import pexpect
 import pytest
 
 from memflush_jupyter.testing.kernels import start_kernel
@@ -61,3 +63,60 @@ def test_terminal_ipython_tells_the_turn_in_text(tmp_path):
     assert "Loaded `data.csv` as `data`" in run.stdout
     assert "<details" not in run.stdout
     assert "Traceback" not in run.stdout + run.stderr
+
+
+@pytest.fixture
+def terminal(tmp_path):
+    """IPython as a person has it before them: through a pseudo-terminal, with the extension loaded."""
+    (tmp_path / "data.csv").write_text(CSV)
+    env = {**environment(), "TERM": "xterm-256color", "IPYTHONDIR": str(tmp_path / "ipython"), "MPLBACKEND": "agg", "PROMPT_TOOLKIT_NO_CPR": "1"}
+    child = pexpect.spawn(
+        sys.executable, ["-m", "IPython", "--no-banner", "--colors=NoColor"], cwd=str(tmp_path), env=env, encoding="utf-8", timeout=60, dimensions=(50, 160)
+    )
+    child.expect(r"In \[1\]")
+    child.send("%load_ext memflush_jupyter\r")
+    child.expect(r"In \[2\]")
+    yield child
+    child.close(force=True)
+
+
+def said(child):
+    """What stood on the screen before what was waited for, without the terminal's control sequences."""
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>]", "", child.before)
+
+
+QUESTION = "or say why not: "
+
+
+@pytest.mark.parametrize(("answer", "outcome"), [("y", "run after your approval"), ("n", "declined"), ("use another file", "declined")])
+def test_a_terminal_asks_before_code_runs_and_takes_the_answer(terminal, answer, outcome):
+    """P8: what was typed before the question stood there is no answer to it."""
+    terminal.send("%%agent --approve ask\rLoad data.csv.")
+    terminal.send("\x1b\r")  # Alt and Enter: run it
+    terminal.expect(QUESTION)
+    shown = said(terminal)
+    assert "pd.read_csv" in shown
+    assert "It may read and change anything this kernel can" in shown
+    terminal.send(f"{answer}\r")
+    terminal.expect(r"run_python · \d+ lines · ([^\r\n\x1b]+)")
+    assert terminal.match[1].startswith(outcome)
+    terminal.expect(r"In \[3\]")
+    assert "Traceback" not in said(terminal)
+
+
+def test_an_interrupt_at_a_terminal_s_question_ends_the_turn_and_nothing_ran(terminal):
+    """P10"""
+    terminal.send("%%agent --approve ask\rLoad data.csv.\x1b\r")
+    terminal.expect(QUESTION)
+    terminal.sendintr()
+    terminal.expect(r"In \[3\]")
+    assert "Traceback" not in said(terminal)
+    terminal.send("'data' in globals()\r")
+    terminal.expect("False")
+
+
+def test_tab_completes_at_a_terminal(terminal):
+    terminal.send("%agent sta\t")
+    terminal.expect("status")
+    terminal.send("\r")
+    terminal.expect("Every part is well")
