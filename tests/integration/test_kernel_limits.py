@@ -101,3 +101,31 @@ def test_a_cost_limit_holds_for_the_kernel_and_says_how_to_raise_it(kernel, serv
     assert "On we go." in kernel.run("%%agent --set max_cost_usd=none\nGo on.").text
     assert "Stopped at a limit" in kernel.run("%%agent\nAgain.").text
     assert server.refusals == []
+
+
+def test_files_outside_the_folder_are_read_only_where_the_person_allowed_it(kernel, server, tmp_path):
+    """P8: neither a path, a link nor a search leads out of the notebook's folder; ``allowed_paths`` does, from the next turn on."""
+    kernel.run("%config MemFlush.max_cost_usd = None")
+    (tmp_path / "far.txt").write_text("far away")
+    link = kernel.run(f"import os\nos.symlink({str(tmp_path / 'far.txt')!r}, 'link.txt')\nos.getcwd()")
+    assert link.status == "ok"
+
+    def turn(name, given, *options):
+        server.script([[tool_use(name, given)], "Seen."])
+        run = kernel.run(f"%%agent {' '.join(options)}\nRead it.")
+        assert run.status == "ok", run.text
+        return str(server.requests[-1].messages[-1])
+
+    for path in (str(tmp_path / "far.txt"), "link.txt", "../" * 12 + str(tmp_path / "far.txt").lstrip("/")):
+        told = turn("read_file", {"path": path}, "--new")
+        assert "lies outside the notebook's folder" in told
+        assert "far away" not in told
+    assert "lies outside" in turn("list_files", {"path": str(tmp_path)})
+    assert "far away" not in turn("search_files", {"query": "far"})
+    assert "far away" in turn("read_file", {"path": str(tmp_path / "far.txt")}, f"--set allowed_paths={tmp_path}")
+    assert "lies outside" in turn("read_file", {"path": str(tmp_path / "far.txt")})
+    kernel.run(f"%config MemFlush.allowed_paths = [{str(tmp_path)!r}]")
+    assert "far away" in turn("read_file", {"path": str(tmp_path / "far.txt")})
+    kernel.run("%config MemFlush.allowed_paths = []\nos.unlink('link.txt')")
+    assert "lies outside" in turn("read_file", {"path": str(tmp_path / "far.txt")})
+    assert server.refusals == []
